@@ -1,0 +1,155 @@
+"""Columns to rank codes before the forest grows, codes back to thresholds after it has grown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.parallel import Parallel, delayed
+
+from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
+
+# Bytes a row that coding one column needs beside the codes it makes.
+_SCRATCH_BYTES = 36
+
+
+@dataclass(frozen=True)
+class RowStack:
+    """Tables stacked by rows without copying them.
+
+    Attributes
+    ----------
+    parts : sequence of dense arrays or CSC matrices with equally many columns
+    order : int array or None
+        Row i of the stack is row order[i] of the parts put below each other.
+    """
+
+    parts: Sequence[Any]
+    order: NDArray[np.intp] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stack."""
+        if self.order is not None:
+            return len(self.order)
+        return sum(part.shape[0] for part in self.parts)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of every part."""
+        return int(self.parts[0].shape[1])
+
+    def column(self, feature: int) -> NDArray[Any]:
+        """One column as a dense vector of floats."""
+        values = [_dense_column(part, feature) for part in self.parts]
+        column = values[0] if len(values) == 1 else np.concatenate(values)
+        return column if self.order is None else column[self.order]
+
+
+def _dense_column(part: Any, feature: int) -> NDArray[Any]:
+    if not sparse.issparse(part):
+        column: NDArray[Any] = part[:, feature]
+        return column
+    column = np.zeros(part.shape[0], dtype=part.dtype)
+    stored = slice(part.indptr[feature], part.indptr[feature + 1])
+    column[part.indices[stored]] = part.data[stored]
+    return column
+
+
+def _width(n_distinct: int) -> Any:
+    """Smallest type that holds n_distinct codes and the one for missing values."""
+    if n_distinct <= 0xFF:
+        return np.uint8
+    return np.uint16 if n_distinct <= 0xFFFF else np.uint32
+
+
+def _code_block(table: RowStack, features: range) -> list[tuple[NDArray[Any], int, int]]:
+    n_rows = table.n_rows
+    bits = np.empty((2, n_rows), dtype=np.uint64)
+    order = np.empty((2, n_rows), dtype=np.uint32)
+    coded = []
+    for feature in features:
+        codes = np.empty(n_rows, dtype=np.uint32)
+        n_codes, n_missing = rank_codes(table.column(feature), bits, order, codes)
+        coded.append((codes.astype(_width(n_codes), copy=False), n_codes, n_missing))
+    return coded
+
+
+def _check_room(table: RowStack) -> None:
+    """Refuse a sparse table whose codes, which are dense, cannot fit in memory."""
+    if not any(sparse.issparse(part) for part in table.parts):
+        return
+    n_rows, n_features = table.n_rows, table.n_features
+    distinct = np.ones(n_features, dtype=np.int64)
+    for part in table.parts:
+        distinct += np.diff(part.indptr) if sparse.issparse(part) else part.shape[0]
+    needed = n_rows * int(np.where(distinct <= 0xFF, 1, np.where(distinct <= 0xFFFF, 2, 4)).sum())
+    installed = _installed_memory()
+    if installed is not None and needed > installed:
+        raise MemoryError(
+            f"the code table of {n_rows} rows and {n_features} features may need "
+            f"{needed / 2**30:.1f} GiB, and this machine has {installed / 2**30:.1f} GiB. "
+            "Sparse X is trained on dense rank codes of one to four bytes a cell: select or hash "
+            "features first (for instance sklearn.feature_selection.SelectKBest), or pass fewer rows."
+        )
+
+
+def _installed_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def code_columns(table: RowStack, n_jobs: int) -> CodedColumns:
+    """Rank-code every column of the table, in threads over blocks of columns."""
+    _check_room(table)
+    n_features = table.n_features
+    # Coding is a small part of a fit: rather one thread less than scratch memory beyond a third
+    # of the codes themselves.
+    n_threads = max(1, min(n_jobs, (4 * n_features) // (3 * _SCRATCH_BYTES)))
+    n_blocks = min(n_features, n_threads if n_threads == 1 else 4 * n_threads)
+    edges = np.linspace(0, n_features, n_blocks + 1).astype(int)
+    blocks = Parallel(n_jobs=n_threads, require="sharedmem")(
+        delayed(_code_block)(table, range(first, end))
+        for first, end in zip(edges[:-1], edges[1:], strict=True)
+    )
+    coded = [column for block in blocks for column in block]
+    return CodedColumns(
+        [codes for codes, _, _ in coded],
+        [n_codes for _, n_codes, _ in coded],
+        [n_missing > 0 for _, _, n_missing in coded],
+    )
+
+
+def split_features(nodes: NDArray[Any]) -> NDArray[np.int32]:
+    """Feature of each inner node, with the mark for missing values taken off."""
+    features: NDArray[np.int32] = nodes["feature"] ^ (nodes["feature"] >> 31)
+    return features
+
+
+def find_thresholds(
+    nodes: NDArray[Any], members: NDArray[np.intp], columns: CodedColumns, table: RowStack
+) -> NDArray[np.float64]:
+    """Thresholds of the inner nodes `members`, whose cuts are set to match them for every row.
+
+    The distinct values of a column are scattered back by its codes, one column at a time, so that
+    no fit has to keep them.
+    """
+    features = split_features(nodes[members])
+    by_feature = np.argsort(features, kind="stable")
+    edges = np.searchsorted(features[by_feature], np.arange(table.n_features + 1))
+    thresholds = np.empty(len(members))
+    for feature in np.flatnonzero(np.diff(edges)):
+        chosen = by_feature[edges[feature] : edges[feature + 1]]
+        values = np.empty(columns.n_codes[feature] + 1)  # one more for missing values
+        values[columns.columns[feature]] = table.column(feature)
+        found = np.empty(len(chosen))
+        assign_thresholds(nodes, members[chosen], values[:-1], found)
+        thresholds[chosen] = found
+    return thresholds

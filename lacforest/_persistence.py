@@ -1,0 +1,288 @@
+"""Model files: a JSON header and raw arrays. No pickle, nothing in a file is ever executed.
+
+Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, then the
+arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64. The
+header names the format version; a reader accepts every version up to its own.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap as mapping
+import os
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._forest_arrays import ForestArrays
+from lacforest._tree._builder import NODE
+
+MAGIC = b"LACFRST\n"
+VERSION = 1
+_ALIGN = 64
+_MAX_HEADER = 1 << 26
+_DTYPES = {
+    "node": NODE,
+    "float32": np.dtype("<f4"),
+    "float64": np.dtype("<f8"),
+    "int32": np.dtype("<i4"),
+    "int64": np.dtype("<i8"),
+    "bool": np.dtype("?"),
+}
+_FOREST_ARRAYS = ("nodes", "tree_start", "leaf_values", "n_explored", "explored_counts")
+_FITTED_ARRAYS = ("pseudo_labels_", "unlabeled_score_", "feature_importances_")
+
+
+class ModelFileError(ValueError):
+    """A model file is damaged, not ours, or from a newer version."""
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGN) * _ALIGN
+
+
+# ---------------------------------------------------------------------------- scalars and labels
+
+
+def _encode(value: Any, where: str) -> Any:
+    """A parameter or label as JSON that `_decode` gives back as the same type."""
+    if isinstance(value, np.random.RandomState):
+        return None  # its state has moved on; only the fitted trees matter
+    if isinstance(value, np.generic):
+        return {"numpy": value.dtype.str, "value": _encode(value.item(), where)}
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {"pairs": [[_encode(k, where), _encode(v, where)] for k, v in value.items()]}
+    raise TypeError(
+        f"cannot save {where}={value!r}: model files hold numbers, text, booleans, None and dicts of "
+        "them. Use joblib.dump, or change it by set_params first."
+    )
+
+
+def _decode(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"numpy", "value"}:
+        return np.dtype(value["numpy"]).type(_decode(value["value"]))
+    if set(value) == {"float"}:
+        return float(value["float"])
+    if set(value) == {"pairs"}:
+        return {_decode(k): _decode(v) for k, v in value["pairs"]}
+    raise ModelFileError(f"the header holds a value of an unknown kind: {sorted(value)}")
+
+
+def _encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
+    if labels.dtype.kind == "O" and not all(isinstance(label, str) for label in labels):
+        raise TypeError(
+            "cannot save labels that are neither numbers nor text; convert y to one of them"
+        )
+    return {"dtype": labels.dtype.str, "items": labels.tolist()}
+
+
+def _decode_labels(labels: Any, where: str) -> NDArray[Any]:
+    dtype = np.dtype(labels["dtype"])
+    items = labels["items"]
+    if dtype.kind not in "OUbiuf" or not isinstance(items, list) or not items:
+        raise ModelFileError(f"{where} is not a list of labels")
+    if dtype.kind in "OU" and not all(isinstance(item, str) for item in items):
+        raise ModelFileError(f"{where} mixes text with something else")
+    array = np.array(items, dtype=dtype)
+    if array.ndim != 1 or len(np.unique(array)) != len(items):
+        raise ModelFileError(f"{where} holds a label twice")
+    return array
+
+
+# ---------------------------------------------------------------------------- writing
+
+
+def save_forest(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to `path`: first to a temporary name beside it, then renamed."""
+    forest = estimator._forest
+    arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
+    layout, offset, checksum = {}, 0, 0
+    for name, array in arrays.items():
+        kind = next(k for k, dtype in _DTYPES.items() if dtype == array.dtype)
+        layout[name] = {"dtype": kind, "shape": list(array.shape), "offset": offset}
+        offset = _aligned(offset + array.nbytes)
+        checksum = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1), checksum)
+    header = {
+        "version": VERSION,
+        "estimator": type(estimator).__name__,
+        "parameters": {
+            name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()
+        },
+        "known_classes": _encode_labels(estimator.known_classes_),
+        "classes": _encode_labels(estimator.classes_),
+        "new_class_index": estimator.new_class_index_,
+        "theta": estimator.theta_,
+        "n_labeled": estimator.n_labeled_,
+        "ratio": forest.ratio,
+        "n_features": forest.n_features,
+        "feature_names": _names_of(estimator),
+        "arrays": layout,
+        "n_bytes": offset,
+        "crc32": checksum,
+    }
+    text = json.dumps(header, allow_nan=False).encode()
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(
+        prefix=f".{target.name}.", suffix=".tmp", dir=target.parent
+    )
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(MAGIC + len(text).to_bytes(8, "little") + text)
+            file.write(bytes(_aligned(file.tell()) - file.tell()))
+            for array in arrays.values():
+                file.write(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+                file.write(bytes(_aligned(file.tell()) - file.tell()))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _names_of(estimator: Any) -> list[str] | None:
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+# ---------------------------------------------------------------------------- reading
+
+
+def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
+    """Read and check a model file; raises ModelFileError before any array is walked."""
+    try:
+        with open(path, "rb") as file:
+            header, start = _read_header(file, cls)
+            size = os.fstat(file.fileno()).st_size
+            if size != start + header["n_bytes"]:
+                raise ModelFileError(
+                    f"the file has {size} bytes where {start + header['n_bytes']} were written: it "
+                    "was cut off or added to"
+                )
+            if mmap:
+                content = memoryview(mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ))
+                payload = content[start:]
+            else:
+                payload = memoryview(file.read())
+        arrays = {name: _read_array(payload, header, name) for name in header["arrays"]}
+        return _rebuild(cls, header, arrays)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
+    if file.read(len(MAGIC)) != MAGIC:
+        raise ModelFileError("it is not a lacforest model file")
+    length = int.from_bytes(file.read(8), "little")
+    if length > _MAX_HEADER:
+        raise ModelFileError(f"its header claims {length} bytes")
+    text = file.read(length)
+    if len(text) < length:
+        raise ModelFileError("it ends within its header")
+    header = json.loads(text)
+    if not isinstance(header, dict) or not isinstance(header.get("version"), int):
+        raise ModelFileError("its header names no version")
+    if not 1 <= header["version"] <= VERSION:
+        raise ModelFileError(
+            f"it has format version {header['version']}, and this lacforest reads up to {VERSION}: "
+            "update lacforest"
+        )
+    if header["estimator"] != cls.__name__:
+        raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
+    if not isinstance(header["n_bytes"], int) or header["n_bytes"] < 0:
+        raise ModelFileError("its header names no size")
+    return header, _aligned(len(MAGIC) + 8 + length)
+
+
+def _read_array(payload: memoryview, header: dict[str, Any], name: str) -> NDArray[Any]:
+    entry = header["arrays"][name]
+    dtype = _DTYPES[entry["dtype"]]
+    shape, offset = entry["shape"], entry["offset"]
+    if not (
+        isinstance(shape, list)
+        and len(shape) in (1, 2)
+        and all(isinstance(n, int) and 0 <= n < 2**48 for n in shape)
+        and isinstance(offset, int)
+        and offset >= 0
+        and offset % _ALIGN == 0
+    ):
+        raise ModelFileError(f"the place of array {name} makes no sense")
+    n_items = int(np.prod([int(n) for n in shape], dtype=object))
+    if offset + n_items * dtype.itemsize > header["n_bytes"]:
+        raise ModelFileError(f"array {name} reaches beyond the end of the file")
+    return np.frombuffer(payload, dtype=dtype, count=n_items, offset=offset).reshape(shape)
+
+
+def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
+    expected = (*_FOREST_ARRAYS, *_FITTED_ARRAYS)
+    if sorted(arrays) != sorted(expected):
+        raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
+    checksum = 0
+    for name in expected:
+        checksum = zlib.crc32(arrays[name].view(np.uint8).reshape(-1), checksum)
+    if checksum != header["crc32"]:
+        raise ModelFileError("its checksum does not match: the file is damaged")
+    n_features = header["n_features"]
+    if not isinstance(n_features, int) or not 1 <= n_features < 2**31:
+        raise ModelFileError("the number of features makes no sense")
+    forest = ForestArrays(
+        *(arrays[name] for name in _FOREST_ARRAYS), float(header["ratio"]), n_features
+    )
+    forest.validate()
+
+    estimator = cls(**{name: _decode(value) for name, value in header["parameters"].items()})
+    known = _decode_labels(header["known_classes"], "known_classes")
+    classes = _decode_labels(header["classes"], "classes")
+    index = header["new_class_index"]
+    if len(classes) != forest.n_classes or len(known) != len(classes) - (index is not None):
+        raise ModelFileError("the number of classes does not match the trees")
+    if index is not None and not (isinstance(index, int) and 0 <= index < len(classes)):
+        raise ModelFileError("the new class is not among the classes")
+    if not np.array_equal(classes if index is None else np.delete(classes, index), known):
+        raise ModelFileError("known_classes and classes contradict each other")
+    theta, n_labeled = header["theta"], header["n_labeled"]
+    if (theta is None) != (index is None) or (theta is not None and not 0 < float(theta) < 1):
+        raise ModelFileError("theta makes no sense")
+    if not float(n_labeled) > 0:
+        raise ModelFileError("the number of labelled rows makes no sense")
+    names = header["feature_names"]
+    if names is not None:
+        if not isinstance(names, list) or len(names) != n_features:
+            raise ModelFileError("the feature names do not match the features")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    shapes = [arrays[name].shape for name in _FITTED_ARRAYS]
+    if shapes[0] != shapes[1] or shapes[2] != (n_features,):
+        raise ModelFileError("the facts about training rows do not match each other")
+    estimator.n_features_in_ = n_features
+    estimator.known_classes_ = known
+    estimator.classes_ = classes
+    estimator.new_class_index_ = index
+    estimator.new_label_ = None if index is None else classes[index]
+    estimator.theta_ = None if theta is None else float(theta)
+    estimator.n_labeled_ = float(n_labeled)
+    for name in _FITTED_ARRAYS:
+        setattr(estimator, name, arrays[name])
+    estimator._forest = forest
+    return estimator

@@ -1,0 +1,30 @@
+"""Scores of unlabelled rows to pseudo-labels (line 5 of Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def floor_with_tolerance(value: float) -> int:
+    """Largest integer not above value, where a hair below an integer counts as that integer.
+
+    ``0.29 * 100`` is 28.999999999999996 in binary; the paper's floor(0.29 * 100) is 29.
+    """
+    nearest = round(value)
+    return nearest if abs(value - nearest) <= 1e-9 * max(1.0, abs(value)) else math.floor(value)
+
+
+def ceil_with_tolerance(value: float) -> int:
+    """Smallest integer not below value, where a hair above an integer counts as that integer."""
+    return -floor_with_tolerance(-value)
+
+
+def pseudo_labels(scores: NDArray[np.float64], theta: float) -> NDArray[np.bool_]:
+    """Mark the floor(theta * n_u) rows with the highest scores; ties go to the earlier row."""
+    chosen = np.zeros(len(scores), dtype=bool)
+    n_pseudo = floor_with_tolerance(theta * len(scores))
+    chosen[np.argsort(-scores, kind="stable")[:n_pseudo]] = True
+    return chosen

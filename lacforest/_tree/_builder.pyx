@@ -1,0 +1,521 @@
+"""One grow loop for both phases, and the blocks of trees that threads run."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from lacforest._tree._criterion cimport (
+    AugmentedGiniCriterion, GiniCriterion, is_settled, node_weight, side_loss
+)
+from lacforest._tree._keys cimport bit_length
+from lacforest._tree._partition cimport reseed_by_leaf, split
+from lacforest._tree._random cimport draw_below
+from lacforest._tree._ranks cimport CodedColumns
+from lacforest._tree._splitter cimport best_split
+from lacforest._tree._types cimport (
+    N_CELLS, AugmentedGini, CodeTable, Gini, Limits, Node, Slice, Split, Workspace, class_t,
+    count_t, criterion_t, row_t
+)
+
+import numpy as np
+
+# The layout of Node, in thresholds and in codes.
+NODE = np.dtype([("threshold", np.float64), ("feature", np.int32), ("left", np.int32)])
+CODED_NODE = np.dtype(
+    [("last", np.uint32), ("next", np.uint32), ("feature", np.int32), ("left", np.int32)]
+)
+if NODE.itemsize != sizeof(Node) or CODED_NODE.itemsize != sizeof(Node):
+    raise ImportError("NODE and CODED_NODE do not describe struct Node")
+
+# Rows searched between two looks for Ctrl-C: some tens of milliseconds.
+cdef int64_t POLL_EVERY = 1 << 22
+
+
+cdef class StopSignal:
+    """Tells all threads of a fit to return soon."""
+
+    cdef int requested
+
+    def request(self):
+        """Make every grow loop that watches this signal raise at its next node."""
+        self.requested = 1
+
+
+cdef class _GrowingTree:
+    """A tree while it grows: nodes, impure leaves, the stack of open slices, importances."""
+
+    cdef Node* nodes
+    cdef double* counts              # labelled and unlabelled rows of each node
+    cdef double* impure              # n_classes counts a row
+    cdef Slice* stack
+    cdef double* importances
+    cdef int32_t n_nodes, n_impure, n_open, n_classes, n_features
+    cdef int64_t node_room, impure_room, stack_room
+
+    def __cinit__(self, int32_t n_classes, int32_t n_features):
+        self.n_classes = n_classes
+        self.n_features = n_features
+        self.node_room = 64
+        self.impure_room = 4
+        self.stack_room = 64
+        self.nodes = <Node*> malloc(self.node_room * sizeof(Node))
+        self.counts = <double*> malloc(self.node_room * 2 * sizeof(double))
+        self.impure = <double*> malloc(self.impure_room * n_classes * sizeof(double))
+        self.stack = <Slice*> malloc(self.stack_room * sizeof(Slice))
+        self.importances = <double*> malloc(n_features * sizeof(double))
+        if not (self.nodes and self.counts and self.impure and self.stack and self.importances):
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.nodes)
+        free(self.counts)
+        free(self.impure)
+        free(self.stack)
+        free(self.importances)
+
+    cdef void clear(self) noexcept nogil:
+        self.n_nodes = 0
+        self.n_impure = 0
+        self.n_open = 0
+        memset(self.importances, 0, self.n_features * sizeof(double))
+
+    cdef int32_t add_nodes(self, int32_t count) except -1 nogil:
+        """Append `count` blank nodes; returns the first."""
+        cdef int32_t first = self.n_nodes
+        cdef void* nodes
+        cdef void* counts
+        while self.n_nodes + count > self.node_room:
+            nodes = realloc(self.nodes, 2 * self.node_room * sizeof(Node))
+            if nodes:
+                self.nodes = <Node*> nodes
+            counts = realloc(self.counts, 4 * self.node_room * sizeof(double))
+            if counts:
+                self.counts = <double*> counts
+            if not nodes or not counts:
+                with gil:
+                    raise MemoryError("no memory for the nodes of a tree")
+            self.node_room *= 2
+        self.n_nodes += count
+        return first
+
+    cdef int push(self, int64_t start, int64_t end, int32_t node, int32_t depth) except -1 nogil:
+        cdef void* grown
+        cdef Slice* top
+        if self.n_open == self.stack_room:
+            grown = realloc(self.stack, 2 * self.stack_room * sizeof(Slice))
+            if not grown:
+                with gil:
+                    raise MemoryError("no memory for the open nodes of a tree")
+            self.stack = <Slice*> grown
+            self.stack_room *= 2
+        top = self.stack + self.n_open
+        top.start = start
+        top.end = end
+        top.node = node
+        top.depth = depth
+        self.n_open += 1
+        return 0
+
+    cdef double* add_impure(self) except NULL nogil:
+        """One more row of the table of leaves that hold several classes."""
+        cdef void* grown
+        if self.n_impure == self.impure_room:
+            grown = realloc(
+                self.impure, 2 * self.impure_room * self.n_classes * sizeof(double)
+            )
+            if not grown:
+                with gil:
+                    raise MemoryError("no memory for the leaves of a tree")
+            self.impure = <double*> grown
+            self.impure_room *= 2
+        self.n_impure += 1
+        return self.impure + <int64_t> (self.n_impure - 1) * self.n_classes
+
+    cdef tuple to_arrays(self, bint with_counts):
+        nodes = np.empty(self.n_nodes, dtype=NODE)
+        counts = np.empty((self.n_nodes, 2)) if with_counts else None
+        impure = np.empty((self.n_impure, self.n_classes))
+        importances = np.empty(self.n_features)
+        _copy_out(nodes, self.nodes)
+        if with_counts:
+            _copy_out(counts, self.counts)
+        _copy_out(impure, self.impure)
+        _copy_out(importances, self.importances)
+        return nodes, counts, impure, importances
+
+
+cdef int _copy_out(array, const void* source) except -1:
+    cdef uint8_t[::1] target
+    if array.size:
+        target = array.reshape(-1).view(np.uint8)
+        memcpy(&target[0], source, target.shape[0])
+    return 0
+
+
+cdef class _Scratch:
+    """Owns the memory of one thread's Workspace."""
+
+    cdef Workspace work
+
+    def __cinit__(self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint narrow):
+        cdef int64_t key_bytes = 4 if narrow else 8
+        self.work.rows = <row_t*> malloc(n_rows * sizeof(row_t))
+        self.work.classes = <class_t*> malloc(n_rows * sizeof(class_t))
+        self.work.keys = <uint64_t*> malloc(n_rows * key_bytes)
+        self.work.spare = <uint64_t*> malloc(
+            n_rows * max(key_bytes, <int64_t> (sizeof(row_t) + sizeof(class_t)))
+        )
+        self.work.cells = <uint64_t*> malloc(N_CELLS * sizeof(uint64_t))
+        self.work.node_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
+        self.work.left_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
+        self.work.missing_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
+        self.work.features = <int32_t*> malloc(n_features * sizeof(int32_t))
+        if not (
+            self.work.rows and self.work.classes and self.work.keys and self.work.spare
+            and self.work.cells and self.work.node_counts and self.work.left_counts
+            and self.work.missing_counts and self.work.features
+        ):
+            raise MemoryError(f"no memory to grow a tree on {n_rows} rows")
+        memset(self.work.left_counts, 0, n_classes * sizeof(uint64_t))
+        self.work.n_classes = n_classes
+        self.work.class_bits = bit_length(n_classes - 1)
+
+    def __dealloc__(self):
+        free(self.work.rows)
+        free(self.work.classes)
+        free(self.work.keys)
+        free(self.work.spare)
+        free(self.work.cells)
+        free(self.work.node_counts)
+        free(self.work.left_counts)
+        free(self.work.missing_counts)
+        free(self.work.features)
+
+
+cdef inline void _count_node(
+    const criterion_t* criterion,
+    Workspace* work,
+    int64_t start,
+    int64_t end,
+    count_t* n_labeled,
+    count_t* n_unlabeled,
+    count_t* sum_squares,
+) noexcept nogil:
+    """Class counts of rows[start:end] and their sums as the criterion sees them."""
+    cdef count_t* counts = <count_t*> work.node_counts
+    cdef int32_t last = work.n_classes - 1
+    cdef int64_t i
+    cdef int32_t k
+    memset(counts, 0, work.n_classes * sizeof(count_t))
+    for i in range(start, end):
+        if count_t is double:
+            if work.weight != NULL and work.classes[i] < last:
+                counts[work.classes[i]] += work.weight[work.rows[i]]
+                continue
+        counts[work.classes[i]] += 1
+    n_labeled[0] = 0
+    sum_squares[0] = 0
+    for k in range(last):
+        n_labeled[0] += counts[k]
+        sum_squares[0] += counts[k] * counts[k]
+    n_unlabeled[0] = counts[last]
+    if criterion_t is Gini:
+        n_labeled[0] += counts[last]
+        sum_squares[0] += counts[last] * counts[last]
+        n_unlabeled[0] = 0
+
+
+cdef int _close_leaf(
+    const criterion_t* criterion, _GrowingTree tree, Workspace* work, int32_t node, count_t n_rows
+) except -1 nogil:
+    """Record what a leaf holds: row k of leaf_values if all its rows are of class k, else row
+    n_classes + i for row i of the tree's impure leaves. Leaves of phase 1 stay open to phase 2.
+    """
+    cdef const count_t* counts = <const count_t*> work.node_counts
+    cdef int32_t n_present = 0
+    cdef int32_t k, last_present
+    cdef double* row
+    tree.nodes[node].feature = 0
+    tree.nodes[node].left = -1
+    if criterion_t is Gini:
+        last_present = 0
+        for k in range(work.n_classes):
+            if counts[k] > 0:
+                n_present += 1
+                last_present = k
+        tree.nodes[node].key.n_rows = <double> n_rows
+        if n_present == 0:
+            # Unlabelled rows came here in Step I (gamma = 0), and none got a pseudo-label. All that
+            # is known of the leaf is Definition 1: no labelled row, so it is new.
+            last_present = work.n_classes - 1
+        if n_present <= 1:
+            tree.nodes[node].left = ~last_present
+        else:
+            row = tree.add_impure()
+            for k in range(work.n_classes):
+                row[k] = <double> counts[k]
+            tree.nodes[node].left = ~(work.n_classes + tree.n_impure - 1)
+    return 0
+
+
+cdef int _grow(
+    const criterion_t* criterion,
+    const CodeTable* table,
+    const Limits* limits,
+    Workspace* work,
+    _GrowingTree tree,
+    uint64_t random_state,
+    StopSignal stop,
+    count_t tag,
+) except -1 nogil:
+    """Grow every open slice of the tree until nothing is left to split.
+
+    Children are numbered when their parent splits, left before right, and the left subtree is
+    grown first: child ids exceed parent ids, and draws are used in depth-first order.
+    """
+    cdef Slice here
+    cdef Split best
+    cdef count_t n_labeled, n_unlabeled, sum_squares
+    cdef int64_t middle
+    cdef int64_t n_since_poll = 0
+    cdef int32_t left, feature
+    for feature in range(table.n_features):
+        work.features[feature] = feature
+    while tree.n_open > 0:
+        tree.n_open -= 1
+        here = tree.stack[tree.n_open]
+        n_since_poll += limits.max_features * (here.end - here.start) + 1
+        if stop.requested or n_since_poll > POLL_EVERY:
+            n_since_poll = 0
+            with gil:
+                PyErr_CheckSignals()
+                if stop.requested:
+                    raise InterruptedError("the fit was stopped")
+
+        _count_node(
+            criterion, work, here.start, here.end, &n_labeled, &n_unlabeled, &sum_squares
+        )
+        if criterion_t is AugmentedGini:
+            tree.counts[2 * here.node] = <double> n_labeled
+            tree.counts[2 * here.node + 1] = <double> n_unlabeled
+        best.feature = -1
+        if (
+            here.depth < limits.max_depth
+            and n_labeled + n_unlabeled >= <count_t> limits.min_split
+            and n_labeled + n_unlabeled >= 2 * <count_t> limits.min_leaf
+            and not is_settled(criterion, n_labeled, n_unlabeled, sum_squares)
+        ):
+            best = best_split(
+                criterion, table, limits, work, here.start, here.end,
+                n_labeled, n_unlabeled, sum_squares, &random_state,
+            )
+        if best.feature < 0:
+            _close_leaf(criterion, tree, work, here.node, n_labeled)
+            continue
+
+        middle = split(table, work, here.start, here.end, &best)
+        left = tree.add_nodes(2)
+        tree.nodes[here.node].feature = best.feature if best.missing_left else ~best.feature
+        tree.nodes[here.node].left = left
+        tree.nodes[here.node].key.cut.last = best.cut
+        tree.nodes[here.node].key.cut.next = best.next
+        tree.importances[best.feature] += (
+            side_loss(criterion, <double> n_labeled, <double> n_unlabeled, <double> sum_squares)
+            - best.loss
+        )
+        tree.push(middle, here.end, left + 1, here.depth + 1)
+        tree.push(here.start, middle, left, here.depth + 1)
+    return 0
+
+
+cdef int64_t _draw_sample(
+    row_t* rows, int64_t first, int64_t end, uint64_t* state, uint32_t* times
+) noexcept nogil:
+    """Draw end - first rows of [first, end) with replacement; writes them in ascending order."""
+    cdef int64_t n_rows = end - first
+    cdef int64_t i, n_written = 0
+    memset(times, 0, n_rows * sizeof(uint32_t))
+    for i in range(n_rows):
+        times[draw_below(state, <uint32_t> n_rows)] += 1
+    for i in range(n_rows):
+        while times[i] > 0:
+            times[i] -= 1
+            rows[n_written] = <row_t> (first + i)
+            n_written += 1
+    return n_written
+
+
+cdef int64_t _seat_rows(
+    Workspace* work,
+    int64_t n_labeled,
+    int64_t n_rows,
+    const class_t* classes,
+    const uint8_t* taking_part,
+    bint bootstrap,
+    uint64_t sample_state,
+) noexcept nogil:
+    """Write the rows of one tree and their classes; returns how many there are.
+
+    The labelled and the unlabelled rows are drawn apart, so that both totals stay what they are.
+    A row without a part in this phase is dropped after the draw: both phases see one sample.
+    """
+    cdef int64_t n_drawn, i
+    cdef int64_t n_seated = 0
+    if bootstrap:
+        n_drawn = _draw_sample(work.rows, 0, n_labeled, &sample_state, <uint32_t*> work.keys)
+        n_drawn += _draw_sample(
+            work.rows + n_drawn, n_labeled, n_rows, &sample_state, <uint32_t*> work.keys
+        )
+    else:
+        n_drawn = n_rows
+        for i in range(n_rows):
+            work.rows[i] = <row_t> i
+    for i in range(n_drawn):
+        if taking_part[work.rows[i]]:
+            work.rows[n_seated] = work.rows[i]
+            work.classes[n_seated] = classes[work.rows[i]]
+            n_seated += 1
+    return n_seated
+
+
+cdef int _open_slices(
+    const CodeTable* table,
+    _GrowingTree tree,
+    Workspace* work,
+    int64_t n_rows,
+    const uint8_t[::1] explored,
+) except -1 nogil:
+    """Open the root, or every leaf of a tree that phase 1 grew."""
+    cdef int32_t n_nodes, node
+    cdef int64_t* leaf_start
+    cdef int32_t* depth
+    tree.clear()
+    if explored is None:
+        tree.add_nodes(1)
+        tree.push(0, n_rows, 0, 0)
+        return 0
+
+    n_nodes = <int32_t> (explored.shape[0] // <int64_t> sizeof(Node))
+    tree.add_nodes(n_nodes)
+    memcpy(tree.nodes, &explored[0], n_nodes * sizeof(Node))
+    leaf_start = <int64_t*> malloc((n_nodes + 1) * sizeof(int64_t))
+    depth = <int32_t*> malloc(n_nodes * sizeof(int32_t))
+    try:
+        if not leaf_start or not depth:
+            with gil:
+                raise MemoryError("no memory to seat rows in leaves")
+        reseed_by_leaf(table, work, n_rows, tree.nodes, n_nodes, leaf_start)
+        depth[0] = 0
+        for node in range(n_nodes):
+            if tree.nodes[node].left >= 0:
+                depth[tree.nodes[node].left] = depth[node] + 1
+                depth[tree.nodes[node].left + 1] = depth[node] + 1
+        # The stack pops from its end: push the last leaf first.
+        for node in range(n_nodes - 1, -1, -1):
+            if tree.nodes[node].left < 0:
+                tree.push(leaf_start[node], leaf_start[node + 1], node, depth[node])
+    finally:
+        free(leaf_start)
+        free(depth)
+    return 0
+
+
+def grow_trees(
+    CodedColumns columns,
+    const class_t[::1] classes,
+    const double[::1] weight,
+    const uint8_t[::1] taking_part,
+    int64_t n_labeled,
+    int32_t n_classes,
+    criterion,
+    dict limits,
+    const uint64_t[::1] seeds,
+    const uint64_t[::1] sample_seeds,
+    explored,
+    StopSignal stop,
+):
+    """Grow a block of trees, or deepen the trees that phase 1 explored.
+
+    Parameters
+    ----------
+    columns : CodedColumns
+    classes : uint16 array of shape (n_rows,)
+        Class code of each row; ``n_classes - 1`` marks rows that carry no label (phase 1) or a
+        pseudo-label (phase 2).
+    weight : float64 array of shape (n_rows,) or None
+        Weights of labelled rows. Other rows weigh 1.
+    taking_part : uint8 array of shape (n_rows,)
+        Rows that count in this phase.
+    n_labeled : int
+        Rows [0, n_labeled) are labelled.
+    n_classes : int
+        Known classes plus one.
+    criterion : AugmentedGiniCriterion or GiniCriterion
+    limits : dict
+        The fields of ``Limits``.
+    seeds : uint64 array of shape (n_trees,)
+        One stream of feature draws a tree.
+    sample_seeds : uint64 array of shape (n_trees,) or None
+        One stream of bootstrap draws a tree; None takes every row once.
+    explored : list of CODED_NODE arrays or None
+        Trees of phase 1 to go on from.
+    stop : StopSignal
+
+    Returns
+    -------
+    list of (nodes, counts, impure, importances)
+        NODE array whose inner nodes hold cuts in codes; labelled and unlabelled rows of each node
+        (phase 1, else None); class counts of the leaves that hold several classes; total decrease
+        of the criterion by feature.
+    """
+    cdef int64_t n_rows = columns.table.n_rows
+    cdef int64_t n_trees = seeds.shape[0]
+    cdef int64_t i, n_seated
+    cdef Limits rules = limits
+    cdef AugmentedGini augmented
+    cdef Gini plain
+    cdef bint is_augmented = isinstance(criterion, AugmentedGiniCriterion)
+    cdef int32_t most_codes = <int32_t> bit_length(<uint32_t> columns.n_codes.max())
+    # One bit stays free so that keys compare as signed integers, which SSE2 can.
+    cdef bint narrow = weight is None and most_codes + bit_length(n_classes - 1) <= 31
+    cdef _Scratch scratch = _Scratch(n_rows, columns.table.n_features, n_classes, narrow)
+    cdef _GrowingTree tree = _GrowingTree(n_classes, columns.table.n_features)
+    cdef const uint8_t[::1] start = None
+    if is_augmented:
+        augmented.ratio = (<AugmentedGiniCriterion?> criterion).rule.ratio
+        augmented.n_known = <class_t> (n_classes - 1)
+    else:
+        <GiniCriterion?> criterion
+        plain.n_known = <class_t> (n_classes - 1)
+    scratch.work.weight = &weight[0] if weight is not None else NULL
+
+    grown = []
+    for i in range(n_trees):
+        if explored is not None:
+            start = np.ascontiguousarray(explored[i]).view(np.uint8)
+        with nogil:
+            n_seated = _seat_rows(
+                &scratch.work, n_labeled, n_rows, &classes[0], &taking_part[0],
+                sample_seeds is not None, sample_seeds[i] if sample_seeds is not None else 0,
+            )
+            _open_slices(&columns.table, tree, &scratch.work, n_seated, start)
+            if is_augmented and narrow:
+                _grow[AugmentedGini, int64_t](
+                    &augmented, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
+                )
+            elif is_augmented:
+                _grow[AugmentedGini, double](
+                    &augmented, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
+                )
+            elif narrow:
+                _grow[Gini, int64_t](
+                    &plain, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
+                )
+            else:
+                _grow[Gini, double](
+                    &plain, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
+                )
+        grown.append(tree.to_arrays(is_augmented))
+    return grown

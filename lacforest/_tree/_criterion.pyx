@@ -1,0 +1,132 @@
+"""Python faces of the two criteria, for tests and for people with a node and a question."""
+
+from lacforest._tree._types cimport AugmentedGini, Gini
+from lacforest._tree._criterion cimport augmented_gini, augmented_proportion, gini, side_loss
+
+import numpy as np
+
+
+def _checked_counts(counts, name):
+    values = np.ascontiguousarray(counts, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one count per class, got an array of shape {values.shape}")
+    if not np.all(np.isfinite(values)) or (values < 0).any():
+        raise ValueError(f"{name} must be finite and not negative, got {counts!r}")
+    return values
+
+
+def augmented_proportions(const double[:, :] counts, double ratio):
+    """vartheta_{C,k+1} of nodes given as rows (labelled, unlabelled)."""
+    cdef Py_ssize_t i
+    proportions = np.empty(counts.shape[0])
+    cdef double[::1] out = proportions
+    for i in range(counts.shape[0]):
+        out[i] = augmented_proportion(ratio, counts[i, 0], counts[i, 1])
+    return proportions
+
+
+cdef class AugmentedGiniCriterion:
+    """Augmented Gini impurity of a node (Definition 1 of the paper).
+
+    Parameters
+    ----------
+    theta : float in [0, 1]
+        Proportion of the augmented class among unlabelled rows (Eqn 1).
+    n_labeled, n_unlabeled : float
+        Totals n_l and n_u of the training set, not of a node.
+
+    Examples
+    --------
+    >>> from lacforest import AugmentedGiniCriterion
+    >>> criterion = AugmentedGiniCriterion(theta=0.5, n_labeled=500, n_unlabeled=1000)
+    >>> criterion.proportions([30, 10], n_unlabeled=100).tolist()
+    [0.3, 0.1, 0.6]
+    >>> round(criterion.impurity([30, 10], n_unlabeled=100), 4)
+    0.54
+    """
+
+    def __init__(self, double theta, double n_labeled, double n_unlabeled):
+        if not 0.0 <= theta <= 1.0:
+            raise ValueError(f"theta must lie in [0, 1], got {theta}")
+        if not (n_labeled > 0 and n_unlabeled > 0):
+            raise ValueError(
+                "n_labeled and n_unlabeled are the totals of the training set and must be positive, "
+                f"got {n_labeled} and {n_unlabeled}"
+            )
+        self.theta = theta
+        self.n_labeled = n_labeled
+        self.n_unlabeled = n_unlabeled
+        self.rule.ratio = (1.0 - theta) * n_unlabeled / n_labeled
+
+    @property
+    def ratio(self):
+        """(1 - theta) n_u / n_l: how many unlabelled known rows one labelled row stands for."""
+        return self.rule.ratio
+
+    def __reduce__(self):
+        return type(self), (self.theta, self.n_labeled, self.n_unlabeled)
+
+    def proportions(self, counts, double n_unlabeled):
+        """Estimated class proportions of a node: vartheta_{C,1..k}, then vartheta_{C,k+1}.
+
+        Parameters
+        ----------
+        counts : array-like of shape (n_known_classes,)
+            Labelled rows of each known class in the node.
+        n_unlabeled : float
+            Unlabelled rows in the node.
+
+        Returns
+        -------
+        ndarray of shape (n_known_classes + 1,)
+        """
+        values = _checked_counts(counts, "counts")
+        total = values.sum()
+        new = augmented_proportion(self.rule.ratio, total, n_unlabeled)
+        return np.append((1.0 - new) * values / (total if total > 0 else 1.0), new)
+
+    def impurity(self, counts, double n_unlabeled):
+        """G_C (Eqn 2) of a node with these labelled counts and unlabelled rows."""
+        values = _checked_counts(counts, "counts")
+        return augmented_gini(self.rule.ratio, values.sum(), n_unlabeled, values @ values)
+
+    def reduction(self, left_counts, double left_unlabeled, right_counts, double right_unlabeled):
+        """R_C of a cut: impurity of the node minus that of its children by unlabelled shares."""
+        left = _checked_counts(left_counts, "left_counts")
+        right = _checked_counts(right_counts, "right_counts")
+        if left.shape[0] != right.shape[0]:
+            raise ValueError("left_counts and right_counts must name the same classes")
+        n_unlabeled = left_unlabeled + right_unlabeled
+        if not n_unlabeled > 0:
+            raise ValueError("R_C is undefined for a node without unlabelled rows")
+        cdef double loss = side_loss[AugmentedGini](&self.rule, left.sum(), left_unlabeled, left @ left)
+        loss += side_loss[AugmentedGini](&self.rule, right.sum(), right_unlabeled, right @ right)
+        return self.impurity(left + right, n_unlabeled) - loss / n_unlabeled
+
+
+cdef class GiniCriterion:
+    """Gini impurity of a node, the criterion of Step II.
+
+    Examples
+    --------
+    >>> from lacforest import GiniCriterion
+    >>> GiniCriterion().impurity([5, 5])
+    0.5
+    """
+
+    def impurity(self, counts):
+        """1 - sum_k p_k^2 of a node with these class counts."""
+        values = _checked_counts(counts, "counts")
+        return gini(values.sum(), values @ values)
+
+    def reduction(self, left_counts, right_counts):
+        """Impurity of the node minus that of its children by their shares of rows."""
+        left = _checked_counts(left_counts, "left_counts")
+        right = _checked_counts(right_counts, "right_counts")
+        if left.shape[0] != right.shape[0]:
+            raise ValueError("left_counts and right_counts must name the same classes")
+        if not (left.sum() > 0 and right.sum() > 0):
+            raise ValueError("both children of a cut must hold rows")
+        cdef double loss = side_loss[Gini](&self.rule, left.sum(), 0.0, left @ left)
+        loss += side_loss[Gini](&self.rule, right.sum(), 0.0, right @ right)
+        return self.impurity(left + right) - loss / (left.sum() + right.sum())

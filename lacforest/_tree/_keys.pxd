@@ -1,0 +1,32 @@
+"""Codes of a node's rows, and sorted keys made of them."""
+
+from lacforest._tree._types cimport (
+    CodeRange, CodeTable, code_t, int32_t, int64_t, key_t, row_t, uint8_t, uint16_t, uint32_t
+)
+
+
+cdef inline code_t code_at(const CodeTable* table, int32_t feature, row_t row) noexcept nogil:
+    """The code of one row: for walking trees. Searching a node gathers instead."""
+    cdef uint8_t width = table.width[feature]
+    if width == 2:
+        return (<const uint16_t*> table.column[feature])[row]
+    if width == 1:
+        return (<const uint8_t*> table.column[feature])[row]
+    return (<const uint32_t*> table.column[feature])[row]
+
+
+cdef CodeRange gather(
+    const CodeTable* table, int32_t feature, const row_t* rows, int64_t n_rows, code_t* codes
+) noexcept nogil
+
+cdef key_t* sort_keys(
+    key_t* keys, key_t* spare, int64_t n_keys, int32_t shift, int32_t bits
+) noexcept nogil
+
+
+cdef inline int32_t bit_length(uint32_t value) noexcept nogil:
+    cdef int32_t bits = 0
+    while value:
+        bits += 1
+        value >>= 1
+    return bits
