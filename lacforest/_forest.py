@@ -115,10 +115,11 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     *Weights.* A labelled row of weight w counts as w rows everywhere: in both criteria, in n_l, in
-    the constraints by gamma, in ``min_samples_split`` and ``min_samples_leaf`` above their
-    defaults. With ``bootstrap=False`` an integer weight gives the same bits as a repeated row and
-    zero the same as a missing one. Unlabelled rows always weigh 1; entries of `sample_weight`
-    that belong to rows marked by ``unlabeled_label`` are not used.
+    the constraints by gamma, in ``min_samples_split`` and ``min_samples_leaf``. (Where weights are
+    below 1 on average, these two count in units of the mean weight.) With ``bootstrap=False`` an
+    integer weight gives the same bits as a repeated row, and zero the same as an absent one.
+    Unlabelled rows always weigh 1; entries of `sample_weight` that belong to rows marked by
+    ``unlabeled_label`` are not used.
 
     *Missing values.* NaN needs no imputation. At each split missing rows go to the side that the
     criterion prefers; where a node misses nothing, to the larger child.

@@ -54,6 +54,16 @@ class TrainingRows:
             return float(self.n_labeled)
         return float(self.weight[: self.n_labeled].sum())
 
+    @property
+    def weight_unit(self) -> float:
+        """What counts as one row in ``min_samples_leaf`` and ``min_samples_split``.
+
+        One, unless weights are small throughout: then their mean, or no node could be split.
+        """
+        if self.weight is None:
+            return 1.0
+        return min(1.0, self.labeled_total / self.n_labeled) * (1 - 1e-9)
+
 
 @dataclass(frozen=True)
 class GrowthOptions:
@@ -272,15 +282,12 @@ class ForestGrower:
 
     def _limits(self, search_on: bool) -> dict[str, Any]:
         options = self.options
-        weighted = self.rows.weight is not None
+        unit = self.rows.weight_unit
         return {
             "min_labeled": 0,
             "min_unlabeled": 0,
-            # The defaults 1 and 2 bind nobody; with weights below one they would.
-            "min_leaf": 0 if weighted and options.min_samples_leaf == 1 else options.min_samples_leaf,
-            "min_split": (
-                0 if weighted and options.min_samples_split == 2 else options.min_samples_split
-            ),
+            "min_leaf": options.min_samples_leaf * unit,
+            "min_split": options.min_samples_split * unit,
             "max_depth": _NO_LIMIT if options.max_depth is None else options.max_depth,
             "max_features": options.max_features,
             "search_on": search_on,

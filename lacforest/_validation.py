@@ -361,6 +361,8 @@ def check_training_rows(
     labels = labels[~marked]
     if labels.dtype.kind == "O" and all(_is_real(label) for label in labels):
         labels = np.array(labels.tolist())  # numbers beside a None or a text that marks
+    if labels.dtype.kind == "f":
+        check_array(labels, ensure_2d=False, input_name="y")
     check_classification_targets(labels)
 
     known, codes = np.unique(labels, return_inverse=True)

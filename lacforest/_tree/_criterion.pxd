@@ -13,7 +13,9 @@ the same for weighted counts.
 
 from cython cimport final
 
-from lacforest._tree._types cimport AugmentedGini, Gini, count_t, criterion_t, uint32_t
+from lacforest._tree._types cimport (
+    AugmentedGini, Gini, SideTerms, count_t, criterion_t, uint32_t
+)
 
 
 cdef inline double augmented_proportion(
@@ -45,29 +47,53 @@ cdef inline double gini(double n_rows, double sum_squares) noexcept nogil:
     return 1.0 - sum_squares / (n_rows * n_rows)
 
 
+cdef inline SideTerms side_terms(
+    const criterion_t* criterion, double n_labeled, double n_unlabeled, double sum_squares
+) noexcept nogil:
+    """Weight times impurity of one child, as base - part / whole.
+
+    Augmented Gini weighs by unlabelled rows. Where v > 0 it expands to
+    n_u G = 2 r n_l - (r^2 n_l^2 + r^2 q) / n_u, where v = 0 to n_u - n_u q / n_l^2.
+    Gini weighs by all rows: n G = n - q / n.
+    """
+    cdef SideTerms terms
+    cdef double known
+    if criterion_t is AugmentedGini:
+        known = criterion.ratio * n_labeled
+        if known <= n_unlabeled:
+            terms.base = 2.0 * known
+            terms.part = known * known + criterion.ratio * criterion.ratio * sum_squares
+            terms.whole = n_unlabeled if n_unlabeled > 0 else 1.0
+        else:
+            terms.base = n_unlabeled
+            terms.part = n_unlabeled * sum_squares
+            terms.whole = n_labeled * n_labeled
+    else:
+        terms.base = n_labeled
+        terms.part = sum_squares
+        # Only the rounding of weighted counts can leave nothing on a side.
+        terms.whole = n_labeled if n_labeled > 0 else 1.0
+    return terms
+
+
 cdef inline double side_loss(
     const criterion_t* criterion, double n_labeled, double n_unlabeled, double sum_squares
 ) noexcept nogil:
-    """Weight times impurity of one child: what a cut adds up and the search minimises.
+    """Weight times impurity of a node."""
+    cdef SideTerms terms = side_terms(criterion, n_labeled, n_unlabeled, sum_squares)
+    return terms.base - terms.part / terms.whole
 
-    Augmented Gini weighs by unlabelled rows. Where v > 0 it expands to
-    n_u G = 2 r n_l - r^2 (n_l^2 + q) / n_u, one division instead of four.
-    Gini weighs by all rows, n G = n - q / n.
-    """
-    cdef double known
-    if criterion_t is AugmentedGini:
-        if n_unlabeled <= 0:
-            return 0.0
-        known = criterion.ratio * n_labeled
-        if known <= n_unlabeled:
-            return 2.0 * known - (
-                known * known + criterion.ratio * criterion.ratio * sum_squares
-            ) / n_unlabeled
-        return n_unlabeled * (1.0 - sum_squares / (n_labeled * n_labeled))
-    else:
-        if n_labeled <= 0:  # only the rounding of weighted counts can do this
-            return 0.0
-        return n_labeled - sum_squares / n_labeled
+
+cdef inline double cut_loss(SideTerms left, SideTerms right) noexcept nogil:
+    """What the search minimises: both sides added up."""
+    return left.base + right.base - left.part / left.whole - right.part / right.whole
+
+
+cdef inline bint may_beat(SideTerms left, SideTerms right, double loss) noexcept nogil:
+    """Whether cut_loss can lie below loss, up to rounding, without a division."""
+    return left.part * right.whole + right.part * left.whole > (
+        left.base + right.base - loss
+    ) * (left.whole * right.whole)
 
 
 cdef inline double node_weight(
@@ -109,17 +135,17 @@ cdef inline void move(
 
     n_labeled and n_unlabeled count the left side. To Gini every class, K included, is labelled.
     """
-    cdef count_t left, right
+    cdef count_t left = left_counts[k]
+    cdef count_t right = node_counts[k] - left
+    cdef count_t labeled = amount
     if criterion_t is AugmentedGini:
-        if k == criterion.n_known:
-            n_unlabeled[0] += amount
-            return
-    left = left_counts[k]
-    right = node_counts[k] - left
+        # A product instead of a branch: labelled and unlabelled rows come in no order.
+        labeled = amount * (k != criterion.n_known)
+        n_unlabeled[0] += amount - labeled
     left_counts[k] = left + amount
-    left_squares[0] += amount * (2 * left + amount)
-    right_squares[0] -= amount * (2 * right - amount)
-    n_labeled[0] += amount
+    left_squares[0] += labeled * (2 * left + amount)
+    right_squares[0] -= labeled * (2 * right - amount)
+    n_labeled[0] += labeled
 
 
 @final

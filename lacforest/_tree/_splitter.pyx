@@ -11,11 +11,11 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from lacforest._tree._criterion cimport move, node_weight, side_loss
+from lacforest._tree._criterion cimport cut_loss, may_beat, move, node_weight, side_terms
 from lacforest._tree._keys cimport bit_length, gather, sort_keys
 from lacforest._tree._random cimport draw_feature
 from lacforest._tree._types cimport (
-    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, Split, Workspace, class_t, code_t,
+    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, class_t, code_t,
     count_t, criterion_t
 )
 
@@ -27,7 +27,9 @@ cdef int64_t CELLS_PER_ROW = 4
 
 cdef inline void _consider(
     const criterion_t* criterion,
-    const Limits* limits,
+    count_t min_leaf,
+    count_t min_labeled,
+    count_t min_unlabeled,
     count_t left_labeled,
     count_t left_unlabeled,
     count_t left_squares,
@@ -41,31 +43,37 @@ cdef inline void _consider(
     Split* best,
 ) noexcept nogil:
     """Take the cut if it is feasible and beats the best so far by more than margin."""
+    cdef SideTerms left, right
     cdef double loss
     if (
-        left_labeled + left_unlabeled < <count_t> limits.min_leaf
-        or right_labeled + right_unlabeled < <count_t> limits.min_leaf
+        left_labeled + left_unlabeled < min_leaf
+        or right_labeled + right_unlabeled < min_leaf
     ):
         return
     if criterion_t is AugmentedGini:
         if (
-            left_labeled < <count_t> limits.min_labeled
-            or right_labeled < <count_t> limits.min_labeled
-            or left_unlabeled < <count_t> limits.min_unlabeled
-            or right_unlabeled < <count_t> limits.min_unlabeled
+            left_labeled < min_labeled
+            or right_labeled < min_labeled
+            or left_unlabeled < min_unlabeled
+            or right_unlabeled < min_unlabeled
         ):
             return
-    loss = side_loss(
+    left = side_terms(
         criterion, <double> left_labeled, <double> left_unlabeled, <double> left_squares
-    ) + side_loss(
+    )
+    right = side_terms(
         criterion, <double> right_labeled, <double> right_unlabeled, <double> right_squares
     )
-    if loss < best.loss - margin:
-        best.loss = loss
-        best.cut = cut
-        best.next = next_code
-        best.missing_left = missing_left
-        best.n_left = <double> (left_labeled + left_unlabeled)
+    # Half the margin is far more than the rounding of either side: nothing that would be taken
+    # is turned away here.
+    if may_beat(left, right, best.loss - 0.5 * margin):
+        loss = cut_loss(left, right)
+        if loss < best.loss - margin:
+            best.loss = loss
+            best.cut = cut
+            best.next = next_code
+            best.missing_left = missing_left
+            best.n_left = <double> (left_labeled + left_unlabeled)
 
 
 cdef inline int64_t _pack(
@@ -120,6 +128,9 @@ cdef inline void _walk_keys(
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef int32_t class_bits = work.class_bits
     cdef uint32_t class_mask = (<uint32_t> 1 << class_bits) - 1
+    cdef count_t min_leaf = <count_t> limits.min_leaf
+    cdef count_t min_labeled = <count_t> limits.min_labeled
+    cdef count_t min_unlabeled = <count_t> limits.min_unlabeled
     cdef count_t left_labeled = 0
     cdef count_t left_unlabeled = 0
     cdef count_t left_squares = 0
@@ -159,7 +170,8 @@ cdef inline void _walk_keys(
             next_code = <code_t> (wide[i + 1] >> 32)
         if next_code != code:
             _consider(
-                criterion, limits, left_labeled, left_unlabeled, left_squares,
+                criterion, min_leaf, min_labeled, min_unlabeled,
+                left_labeled, left_unlabeled, left_squares,
                 n_labeled - left_labeled, n_unlabeled - left_unlabeled, right_squares,
                 codes.low + code, codes.low + next_code, missing_left, margin, best,
             )
@@ -214,6 +226,9 @@ cdef inline void _walk_cells(
     cdef const count_t* missing_counts = <const count_t*> work.missing_counts
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef uint32_t n_classes = <uint32_t> work.n_classes
+    cdef count_t min_leaf = <count_t> limits.min_leaf
+    cdef count_t min_labeled = <count_t> limits.min_labeled
+    cdef count_t min_unlabeled = <count_t> limits.min_unlabeled
     cdef count_t left_labeled = 0
     cdef count_t left_unlabeled = 0
     cdef count_t left_squares = 0
@@ -234,7 +249,8 @@ cdef inline void _walk_cells(
         if seen > 0:
             if code != codes.low:
                 _consider(
-                    criterion, limits, left_labeled, left_unlabeled, left_squares,
+                    criterion, min_leaf, min_labeled, min_unlabeled,
+                    left_labeled, left_unlabeled, left_squares,
                     n_labeled - left_labeled, n_unlabeled - left_unlabeled, right_squares,
                     last, code, missing_left, margin, best,
                 )
@@ -246,7 +262,8 @@ cdef inline void _walk_cells(
         cells += n_classes
     if codes.n_missing > 0 and not missing_left:
         _consider(
-            criterion, limits, left_labeled, left_unlabeled, left_squares,
+            criterion, min_leaf, min_labeled, min_unlabeled,
+            left_labeled, left_unlabeled, left_squares,
             n_labeled - left_labeled, n_unlabeled - left_unlabeled, right_squares,
             last, missing, missing_left, margin, best,
         )

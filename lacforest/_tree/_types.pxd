@@ -45,6 +45,13 @@ ctypedef fused criterion_t:
     Gini
 
 
+cdef struct SideTerms:
+    # Weight times impurity of one child, kept as base - part / whole
+    double base
+    double part
+    double whole
+
+
 cdef struct Limits:
     # What a cut and a node must satisfy. Whole numbers when rows carry no weights.
     double min_labeled           # labelled rows in each child (Eqn 5)

@@ -1,0 +1,203 @@
+"""lacforest beside scikit-learn, scikit-learn-intelex and YDF on the same rows, in one run.
+
+Every measure is the best of several, taken in turns, because machines are noisy; what is to be read
+are the ratios. Peers are trained on labelled and unlabelled rows stacked, "unlabelled" being one
+class more: 100 trees, sqrt features, fully grown. A peer that is not installed is left out.
+
+    python asv_benchmarks/compare_peers.py                       # all tables, one and two threads
+    python asv_benchmarks/compare_peers.py --tables "1,500 x 64" --repeat 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tables import TABLES, AugmentedTable
+
+OURS = "lacforest"
+PEERS = {"scikit-learn": "sklearn", "intelex": "sklearnex", "ydf": "ydf"}
+N_TREES = 100
+
+
+def installed_peers() -> list[str]:
+    found = [name for name, module in PEERS.items() if importlib.util.find_spec(module)]
+    for name in PEERS.keys() - set(found):
+        print(f"({name} is not installed)", file=sys.stderr)
+    return [OURS, *found]
+
+
+def fit(name: str, table: AugmentedTable, n_threads: int) -> Any:
+    """A fitted model."""
+    if name == OURS:
+        from lacforest import LACForestClassifier
+
+        forest = LACForestClassifier(N_TREES, theta=table.theta, n_jobs=n_threads, random_state=0)
+        return forest.fit(table.X, table.y, X_unlabeled=table.X_unlabeled)
+    X, y = table.stacked
+    if name == "ydf":
+        import ydf
+
+        learner = ydf.RandomForestLearner(
+            label="y",
+            num_trees=N_TREES,
+            max_depth=-1,
+            min_examples=1,
+            winner_take_all=False,
+            compute_oob_performances=False,
+            num_threads=n_threads,
+        )
+        return learner.train({"x": X, "y": y}, verbose=0)
+    if name == "intelex":
+        from sklearnex.ensemble import RandomForestClassifier
+    else:
+        from sklearn.ensemble import RandomForestClassifier
+    return RandomForestClassifier(N_TREES, n_jobs=n_threads, random_state=0).fit(X, y)
+
+
+def predict(name: str, model: Any, X: np.ndarray) -> Any:
+    return model.predict({"x": X}) if name == "ydf" else model.predict_proba(X)
+
+
+def file_size(name: str, model: Any) -> int:
+    """Bytes of the model as its library stores it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        if name == OURS:
+            model.save(path)
+        elif name == "ydf":
+            model.save(str(path))
+            return sum(part.stat().st_size for part in path.rglob("*") if part.is_file())
+        else:
+            path.write_bytes(pickle.dumps(model))
+        return path.stat().st_size
+
+
+def best_of(tasks: dict[str, Callable[[], Any]], repeat: int, budget: float) -> dict[str, float]:
+    """Shortest time of each task; tasks take turns, and a slow round is not repeated."""
+    best = dict.fromkeys(tasks, float("inf"))
+    started = time.perf_counter()
+    for _ in range(repeat):
+        for name, task in tasks.items():
+            before = time.perf_counter()
+            task()
+            best[name] = min(best[name], time.perf_counter() - before)
+        if time.perf_counter() - started > budget:
+            break
+    return best
+
+
+def peak_memory(table_name: str, n_threads: int) -> tuple[float, float]:
+    """MiB that a fit adds at its peak to a process that holds the table, and MiB of the model."""
+    code = (
+        "import sys, resource\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from compare_peers import fit, OURS\n"
+        "from tables import TABLES, gaussian_table\n"
+        "fit(OURS, gaussian_table(300, 5, 2), 1)\n"  # imports are not the fit's
+        f"table = TABLES[{table_name!r}]()\n"
+        "def reset(): open('/proc/self/clear_refs', 'w').write('5')\n"
+        "def status(key):\n"
+        "    lines = open('/proc/self/status').read().splitlines()\n"
+        "    return next(int(l.split()[1]) for l in lines if l.startswith(key)) / 1024\n"
+        "import ctypes; ctypes.CDLL(None).malloc_trim(0)\n"
+        "reset(); before = status('VmRSS')\n"
+        f"model = fit(OURS, table, {n_threads})\n"
+        "print(status('VmHWM') - before, sum(a.nbytes for a in "
+        "vars(model._forest).values() if hasattr(a, 'nbytes')) / 2**20)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    above, model = map(float, run.stdout.split())
+    return above, model
+
+
+def print_row(label: str, values: dict[str, float], scale: float, unit: str) -> None:
+    ours = values[OURS]
+    cells = [f"{OURS} {ours * scale:.4g} {unit}"]
+    cells += [
+        f"{name} {value * scale:.4g} {unit} (x{value / ours:.1f})"
+        for name, value in values.items()
+        if name != OURS
+    ]
+    print(f"  {label:<26} " + "; ".join(cells), flush=True)
+
+
+def compare(table_name: str, threads: list[int], repeat: int, budget: float) -> None:
+    table = TABLES[table_name]()
+    names = installed_peers()
+    n_labeled, n_unlabeled = len(table.X), len(table.X_unlabeled)
+    print(
+        f"\n{table_name}: {n_labeled} labelled + {n_unlabeled} unlabelled rows, "
+        f"{len(np.unique(table.y)) + 1} targets, theta {table.theta:.3f}",
+        flush=True,
+    )
+    models: dict[str, Any] = {}
+    times = {}
+    for n_threads in threads:
+
+        def task(name: str, n_threads: int = n_threads) -> None:
+            models[name] = fit(name, table, n_threads)
+
+        times[n_threads] = best_of(
+            {name: lambda name=name: task(name) for name in names}, repeat, budget
+        )
+        print_row(f"fit, {n_threads} thread(s)", times[n_threads], 1, "s")
+    if len(threads) > 1:
+        gain = times[threads[0]][OURS] / times[threads[-1]][OURS]
+        print(f"  {OURS} with {threads[-1]} threads is {gain:.2f} times as fast as with {threads[0]}")
+    for name in models:
+        if name in (OURS, "scikit-learn", "intelex"):
+            models[name].set_params(n_jobs=1)
+    rng = np.random.default_rng(0)
+    many = table.X_unlabeled[rng.integers(n_unlabeled, size=10_000)]
+    for label, X, inner in (("predict 1 row", many[:1], 20), ("predict 10,000 rows", many, 1)):
+        tasks = {
+            name: lambda name=name, X=X, inner=inner: [
+                predict(name, models[name], X) for _ in range(inner)
+            ]
+            for name in names
+        }
+        values = best_of(tasks, 5, budget)
+        print_row(label, {name: value / inner for name, value in values.items()}, 1e3, "ms")
+    sizes = {name: float(file_size(name, models[name])) for name in names}
+    print_row("model file", sizes, 1e-6, "MB")
+    if sys.platform == "linux":
+        above, model = peak_memory(table_name, threads[-1])
+        floats = (n_labeled + n_unlabeled) * table.X.shape[1] * 4 / 2**20
+        print(
+            f"  {'memory above input':<26} {above:.1f} MiB = model {model:.1f} + "
+            f"{(above - model) / floats:.2f} x the float32 table ({floats:.1f} MiB)"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES)[:4])
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=60, help="seconds after which no round starts")
+    parser.add_argument("--growth", action="store_true", help="fit 100,000 and 1,000,000 rows too")
+    options = parser.parse_args()
+    for table_name in options.tables:
+        compare(table_name, options.threads, options.repeat, options.budget)
+    if options.growth:
+        from tables import gaussian_table
+
+        tables = {n: gaussian_table(n, 20, 5) for n in (100_000, 1_000_000)}
+        best = best_of(
+            {str(n): lambda t=t: fit(OURS, t, options.threads[-1]) for n, t in tables.items()}, 2, 60
+        )
+        print(f"\n1,000,000 x 20 takes {best['1000000'] / best['100000']:.1f} times 100,000 x 20: {best}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Tables for benchmarks: shapes of the paper and beyond, made without network or files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits, make_classification
+
+
+@dataclass(frozen=True)
+class AugmentedTable:
+    """Labelled rows of known classes and unlabelled rows of all classes."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    X_unlabeled: NDArray[np.float32]
+    theta: float
+
+    @property
+    def stacked(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """What peers are trained on: all rows, "unlabelled" being one class more."""
+        X = np.vstack([self.X, self.X_unlabeled])
+        y = np.concatenate([self.y, np.full(len(self.X_unlabeled), self.y.max() + 1)])
+        return X, y
+
+
+def hide_classes(X: NDArray, y: NDArray, n_known: int, seed: int = 0) -> AugmentedTable:
+    """A third of the rows labelled, all of the first n_known classes; the rest unlabelled."""
+    rng = np.random.default_rng(seed)
+    known = rng.permutation(np.flatnonzero(y < n_known))
+    labeled = known[: min(len(y) // 3, 4 * len(known) // 5)]
+    unlabeled = rng.permutation(np.setdiff1d(np.arange(len(y)), labeled))
+    theta = float((y[unlabeled] >= n_known).mean())
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    return AugmentedTable(X[labeled], y[labeled], X[unlabeled], theta)
+
+
+def gaussian_table(n_rows: int, n_features: int, n_known: int, seed: int = 0) -> AugmentedTable:
+    """Continuous features: every value of a column is distinct."""
+    X, y = make_classification(
+        n_rows,
+        n_features,
+        n_informative=min(n_features, 16),
+        n_redundant=0,
+        n_classes=2 * n_known,
+        n_clusters_per_class=1,
+        class_sep=1.5,
+        random_state=seed,
+    )
+    return hide_classes(X, y, n_known, seed)
+
+
+def pixel_table(n_rows: int, seed: int = 0) -> AugmentedTable:
+    """Images of 28 x 28 pixels with 256 levels: scikit-learn's digits enlarged and moved about."""
+    digits = load_digits()
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(len(digits.target), size=n_rows)
+    images = np.zeros((n_rows, 28, 28), dtype=np.float32)
+    enlarged = np.kron(digits.images, np.ones((3, 3))) * (255 / 16)
+    smooth = (enlarged + np.roll(enlarged, 1, axis=1) + np.roll(enlarged, 1, axis=2)) / 3
+    for image, source in zip(images, chosen, strict=True):
+        top, left = rng.integers(0, 5, size=2)
+        image[top : top + 24, left : left + 24] = smooth[source]
+    images[images > 0] += rng.normal(scale=12, size=int((images > 0).sum()))
+    X = np.clip(np.rint(images), 0, 255).reshape(n_rows, 784)
+    return hide_classes(X, digits.target[chosen], 5, seed)
+
+
+TABLES = {
+    "1,500 x 64": lambda: gaussian_table(1_500, 64, 5),
+    "20,000 x 16": lambda: gaussian_table(20_000, 16, 13),
+    "20,000 x 784": lambda: pixel_table(20_000),
+    "200,000 x 20": lambda: gaussian_table(200_000, 20, 5),
+    "1,000,000 x 20": lambda: gaussian_table(1_000_000, 20, 5),
+}
