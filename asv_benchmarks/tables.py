@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import keel
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification
@@ -68,10 +70,27 @@ def pixel_table(n_rows: int, seed: int = 0) -> AugmentedTable:
     return hide_classes(X, digits.target[chosen], 5, seed)
 
 
-TABLES = {
+def keel_table(name: str, n_rows: int, seed: int = 0) -> AugmentedTable:
+    """One of the paper's datasets, half of its classes hidden, theta = 0.5."""
+    X, y = keel.load(name)
+    rng = np.random.default_rng(seed)
+    n_known = (y.max() + 1) // 2
+    known, new = (rng.permutation(np.flatnonzero(part)) for part in (y < n_known, y >= n_known))
+    n_new = min(n_rows // 3, len(new))
+    chosen = np.concatenate([known[: n_rows - n_new], new[:n_new]])
+    return hide_classes(X[chosen], y[chosen], n_known, seed)
+
+
+TABLES: dict[str, Callable[[], AugmentedTable]] = {
     "1,500 x 64": lambda: gaussian_table(1_500, 64, 5),
     "20,000 x 16": lambda: gaussian_table(20_000, 16, 13),
     "20,000 x 784": lambda: pixel_table(20_000),
     "200,000 x 20": lambda: gaussian_table(200_000, 20, 5),
     "1,000,000 x 20": lambda: gaussian_table(1_000_000, 20, 5),
 }
+if keel.is_installed():
+    TABLES = {
+        "optdigits 1,500 x 64": lambda: keel_table("optdigits", 1_500),
+        "letter 20,000 x 16": lambda: keel_table("letter", 20_000),
+        **TABLES,
+    }

@@ -284,11 +284,13 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        probabilities = self._internal_probabilities(X)
+        internal = self._internal_probabilities(X)
         index = self.new_class_index_
-        if index is None or index == len(self.known_classes_):
-            return probabilities
-        return probabilities[:, self._column_order()]
+        if index is None:
+            return internal
+        return np.concatenate(
+            [internal[:, :index], internal[:, -1:], internal[:, index:-1]], axis=1
+        )
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithm of `predict_proba`."""
@@ -366,7 +368,8 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _internal_probabilities(self, X: ArrayLike) -> NDArray[np.float64]:
         """Columns by class code: known classes, then the new one."""
-        check_is_fitted(self)
+        if not hasattr(self, "_forest"):
+            check_is_fitted(self)
         return self._forest.probabilities(check_prediction_table(self, X), self.n_jobs)
 
     def _column_order(self) -> NDArray[np.intp]:
@@ -400,17 +403,20 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------------ files and tags
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], compress: bool = True) -> None:
         """Write the fitted forest to a file without pickle; an old file is replaced whole.
 
         Parameters
         ----------
         path : str or path-like
+        compress : bool, default=True
+            Deflate the arrays, to a third or less. A file that is to be mapped by
+            ``load(path, mmap=True)`` must not be compressed.
         """
         from lacforest._persistence import save_forest
 
         check_is_fitted(self)
-        save_forest(self, path)
+        save_forest(self, path, bool(compress))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], mmap: bool = False) -> LACForestClassifier:
@@ -420,7 +426,8 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         path : str or path-like
         mmap : bool, default=False
-            Map the arrays instead of reading them, so that processes share their memory.
+            Map the arrays instead of reading them, so that processes share their memory. Needs a
+            file saved with ``compress=False``.
         """
         from lacforest._persistence import load_forest
 

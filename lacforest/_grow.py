@@ -258,27 +258,24 @@ class ForestGrower:
     ) -> None:
         """Overwrite the cuts of inner nodes by thresholds, some trees at a time to save memory."""
         table = self.rows.table
+        was_split = np.zeros(len(nodes), dtype=bool)  # in Step I: their thresholds are known
+        if exploration is not None:
+            for t, first in enumerate(tree_start[:-1]):
+                own = slice(exploration.tree_start[t], exploration.tree_start[t + 1])
+                was_split[first : first + n_explored[t]] = exploration.nodes["left"][own] >= 0
+            known = exploration.thresholds[exploration.nodes["left"] >= 0]
         chunk = max(1 << 18, table.n_rows * table.n_features // 8)
         first = 0
         while first < self.options.n_trees:
             reach = np.searchsorted(tree_start, tree_start[first] + chunk, side="right") - 1
             end = max(first + 1, int(reach))
-            here = nodes[tree_start[first] : tree_start[end]]
-            is_new = here["left"] >= 0
-            for t in range(first, end):
-                offset = tree_start[t] - tree_start[first]
-                is_new[offset : offset + n_explored[t]] = False
-            members = np.flatnonzero(is_new)
+            span = slice(tree_start[first], tree_start[end])
+            here = nodes[span]
+            members = np.flatnonzero((here["left"] >= 0) & ~was_split[span])
             here["threshold"][members] = find_thresholds(here, members, self.columns, table)
             first = end
-        if exploration is None:
-            return
-        for t in range(self.options.n_trees):
-            # Leaves of Step I that stayed leaves hold their number of rows, not a threshold.
-            own = nodes[tree_start[t] : tree_start[t] + n_explored[t]]
-            explored = slice(exploration.tree_start[t], exploration.tree_start[t + 1])
-            split_before = exploration.nodes["left"][explored] >= 0
-            own["threshold"][split_before] = exploration.thresholds[explored][split_before]
+        if exploration is not None:
+            nodes["threshold"][was_split] = known
 
     def _limits(self, search_on: bool) -> dict[str, Any]:
         options = self.options

@@ -1,8 +1,9 @@
 """Model files: a JSON header and raw arrays. No pickle, nothing in a file is ever executed.
 
 Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, then the
-arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64. The
-header names the format version; a reader accepts every version up to its own.
+arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64. Each
+array is stored as it is in memory, or deflated. The header names the format version; a reader accepts
+every version up to its own.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MAGIC = b"LACFRST\n"
 VERSION = 1
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
+_DEFLATE_LEVEL = 1  # thresholds are nearly random bits: more effort gains a tenth and costs fourfold
+_MAX_DEFLATION = 1100  # deflate cannot shrink anything further
 _DTYPES = {
     "node": NODE,
     "float32": np.dtype("<f4"),
@@ -102,17 +105,11 @@ def _decode_labels(labels: Any, where: str) -> NDArray[Any]:
 # ---------------------------------------------------------------------------- writing
 
 
-def save_forest(estimator: Any, path: str | os.PathLike[str]) -> None:
+def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) -> None:
     """Write a fitted estimator to `path`: first to a temporary name beside it, then renamed."""
     forest = estimator._forest
     arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
-    layout, offset, checksum = {}, 0, 0
-    for name, array in arrays.items():
-        kind = next(k for k, dtype in _DTYPES.items() if dtype == array.dtype)
-        layout[name] = {"dtype": kind, "shape": list(array.shape), "offset": offset}
-        offset = _aligned(offset + array.nbytes)
-        checksum = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1), checksum)
     header = {
         "version": VERSION,
         "estimator": type(estimator).__name__,
@@ -127,10 +124,20 @@ def save_forest(estimator: Any, path: str | os.PathLike[str]) -> None:
         "ratio": forest.ratio,
         "n_features": forest.n_features,
         "feature_names": _names_of(estimator),
-        "arrays": layout,
-        "n_bytes": offset,
-        "crc32": checksum,
     }
+    stored, layout, offset = [], {}, 0
+    for name, array in arrays.items():
+        content = np.ascontiguousarray(array).view(np.uint8).reshape(-1).data
+        layout[name] = {
+            "dtype": next(kind for kind, dtype in _DTYPES.items() if dtype == array.dtype),
+            "shape": list(array.shape),
+            "offset": offset,
+            "crc32": zlib.crc32(content),
+        }
+        stored.append(zlib.compress(content, _DEFLATE_LEVEL) if compress else content)
+        layout[name]["stored"] = len(stored[-1])
+        offset = _aligned(offset + len(stored[-1]))
+    header |= {"deflated": compress, "arrays": layout, "n_bytes": offset}
     text = json.dumps(header, allow_nan=False).encode()
     target = Path(path)
     descriptor, temporary = tempfile.mkstemp(
@@ -139,10 +146,10 @@ def save_forest(estimator: Any, path: str | os.PathLike[str]) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(MAGIC + len(text).to_bytes(8, "little") + text)
-            file.write(bytes(_aligned(file.tell()) - file.tell()))
-            for array in arrays.values():
-                file.write(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
+            for content in stored:
                 file.write(bytes(_aligned(file.tell()) - file.tell()))
+                file.write(content)
+            file.write(bytes(_aligned(file.tell()) - file.tell()))
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
@@ -177,10 +184,16 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
                     f"the file has {size} bytes where {start + header['n_bytes']} were written: it "
                     "was cut off or added to"
                 )
+            if mmap and header["deflated"]:
+                raise ModelFileError(
+                    "it was saved compressed and cannot be mapped: load it with mmap=False, or save "
+                    "it again with compress=False"
+                )
             if mmap:
                 content = memoryview(mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ))
                 payload = content[start:]
             else:
+                file.seek(start)
                 payload = memoryview(file.read())
         arrays = {name: _read_array(payload, header, name) for name in header["arrays"]}
         return _rebuild(cls, header, arrays)
@@ -213,6 +226,8 @@ def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
         raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
     if not isinstance(header["n_bytes"], int) or header["n_bytes"] < 0:
         raise ModelFileError("its header names no size")
+    if not isinstance(header["deflated"], bool):
+        raise ModelFileError("its header does not say whether arrays are deflated")
     return header, _aligned(len(MAGIC) + 8 + length)
 
 
@@ -230,20 +245,35 @@ def _read_array(payload: memoryview, header: dict[str, Any], name: str) -> NDArr
     ):
         raise ModelFileError(f"the place of array {name} makes no sense")
     n_items = int(np.prod([int(n) for n in shape], dtype=object))
-    if offset + n_items * dtype.itemsize > header["n_bytes"]:
+    n_bytes, stored = n_items * dtype.itemsize, entry["stored"]
+    if not isinstance(stored, int) or stored < 0 or offset + stored > header["n_bytes"]:
         raise ModelFileError(f"array {name} reaches beyond the end of the file")
-    return np.frombuffer(payload, dtype=dtype, count=n_items, offset=offset).reshape(shape)
+    content: Any = payload[offset : offset + stored]
+    if header["deflated"]:
+        content = _inflate(content, n_bytes, name)
+    if len(content) != n_bytes or zlib.crc32(content) != entry["crc32"]:
+        raise ModelFileError(f"array {name} is damaged: its checksum or length does not match")
+    return np.frombuffer(content, dtype=dtype, count=n_items).reshape(shape)
+
+
+def _inflate(content: memoryview, n_bytes: int, name: str) -> bytes:
+    """Decompress at most n_bytes, and no claim that deflate could not fulfil."""
+    if n_bytes > _MAX_DEFLATION * max(len(content), 1):
+        raise ModelFileError(f"array {name} claims {n_bytes} bytes")
+    decoder = zlib.decompressobj()
+    try:
+        inflated = decoder.decompress(content, n_bytes) if n_bytes else b""
+    except zlib.error as error:
+        raise ModelFileError(f"array {name} is damaged: {error}") from error
+    if n_bytes and (not decoder.eof and decoder.decompress(decoder.unconsumed_tail, 1)):
+        raise ModelFileError(f"array {name} is longer than it claims")
+    return inflated
 
 
 def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     expected = (*_FOREST_ARRAYS, *_FITTED_ARRAYS)
     if sorted(arrays) != sorted(expected):
         raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
-    checksum = 0
-    for name in expected:
-        checksum = zlib.crc32(arrays[name].view(np.uint8).reshape(-1), checksum)
-    if checksum != header["crc32"]:
-        raise ModelFileError("its checksum does not match: the file is damaged")
     n_features = header["n_features"]
     if not isinstance(n_features, int) or not 1 <= n_features < 2**31:
         raise ModelFileError("the number of features makes no sense")

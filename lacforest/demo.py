@@ -12,15 +12,14 @@ from lacforest import LACForestClassifier
 
 
 def main(random_state: int = 0) -> None:
-    """Fit on digits 5 to 9 unlabelled and unknown, and print how the forest does."""
+    """Hide five random digits from the labels, fit, and print how the forest does."""
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(random_state)
     hidden = np.sort(rng.choice(10, size=5, replace=False))
     is_new = np.isin(y, hidden)
     truth = np.where(is_new, -1, y)
-    known_rows, new_rows = rng.permutation(np.flatnonzero(~is_new)), rng.permutation(
-        np.flatnonzero(is_new)
-    )
+    known_rows = rng.permutation(np.flatnonzero(~is_new))
+    new_rows = rng.permutation(np.flatnonzero(is_new))
     labeled, unlabeled_known, test_known = np.split(known_rows, [400, 700])
     unlabeled_new, test_new = np.split(new_rows[:500], [300])
     unlabeled = np.concatenate([unlabeled_known, unlabeled_new])

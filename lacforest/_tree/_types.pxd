@@ -107,6 +107,14 @@ cdef struct Node:
     int32_t left                 # right = left + 1; leaf: ~(row of leaf_values), negative
 
 
+cdef struct OpenBlock:
+    # Rows of a batch that wait at a node of a frozen tree
+    int32_t node
+    int32_t start
+    int32_t end
+    int32_t side                 # which of the two buffers of rows holds them
+
+
 cdef struct Workspace:
     # The scratch memory of one thread, reused by all trees of a block. Only _partition writes
     # rows and classes; only _keys writes keys and spare.

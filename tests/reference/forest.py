@@ -1,0 +1,148 @@
+"""Algorithm 1: both steps on lists of rows."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reference.criterion import Totals, vartheta_new
+from reference.random import FeatureDraws, bootstrap_sample
+from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut
+
+
+@dataclass
+class Node:
+    members: list
+    cut: Cut | None = None
+    left: int = -1  # the right child is left + 1
+
+
+@dataclass
+class Forest:
+    trees: list  # lists of nodes, the root first
+    n_explored: list  # nodes of each tree that Step I made
+    scores: list  # LF'_{k+1} of the unlabelled rows
+    pseudo_labels: list
+    explored_counts: list  # of each tree, of each node of Step I: rows by class
+    refined: Rows = field(repr=False)  # the rows of Step II
+
+    def leaf(self, tree, values):
+        return find_leaf(self.trees[tree], values)
+
+    def distribution(self, node):
+        """T_{i,k} of a leaf.
+
+        Where no row came (gamma = 0 only) the paper's formula is zero for every class; the leaf
+        had unlabelled rows and no labelled one, of which Definition 1 says: new.
+        """
+        counts = self.refined.counts(node.members)
+        total = sum(counts)
+        if total == 0:
+            return [0.0] * (len(counts) - 1) + [1.0]
+        return [count / total for count in counts]
+
+    def probabilities(self, values):
+        """Mean over trees of T_{i,k}(x); LF(x) is where it is highest."""
+        leaves = [tree[find_leaf(tree, values)] for tree in self.trees]
+        shares = [self.distribution(leaf) for leaf in leaves]
+        return [sum(column) / len(leaves) for column in zip(*shares, strict=True)]
+
+
+def find_leaf(tree, values):
+    node = 0
+    while tree[node].cut is not None:
+        node = tree[node].left + (not tree[node].cut.goes_left(values))
+    return node
+
+
+def n_pseudo_labels(theta, n_unlabeled):
+    """floor(theta * n_u): 0.29 * 100 is 28.999999999999996, and still means 29."""
+    return math.floor(theta * n_unlabeled * (1 + HAIR))
+
+
+def seeds_of_trees(random_state, n_trees):
+    """(bootstrap, Step I, Step II) seeds of each tree."""
+    entropy = np.random.RandomState(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+    words = np.random.SeedSequence(entropy.tolist()).generate_state(3 * n_trees, np.uint64)
+    return [tuple(int(word) for word in row) for row in words.reshape(n_trees, 3)]
+
+
+def grow(tree, open_nodes, rows, rule, draws, max_features, search_on):
+    """Split open nodes, depth first and left before right, until nothing can be split."""
+    stack = list(reversed(open_nodes))
+    while stack:
+        node = tree[stack.pop()]
+        if not rule.worth_searching(rows.counts(node.members)):
+            continue
+        cut = best_cut(rows, node.members, rule, draws.at_node(), max_features, search_on)
+        if cut is None:
+            continue
+        left, right = cut.part(rows, node.members)
+        node.cut, node.left = cut, len(tree)
+        tree += [Node(left), Node(right)]
+        stack += [node.left + 1, node.left]
+
+
+def top_rows(scores, n_chosen):
+    """The rows of highest score, the earlier of two equal ones first."""
+    by_score = sorted(range(len(scores)), key=lambda row: (-scores[row], row))
+    chosen = set(by_score[:n_chosen])
+    return [row in chosen for row in range(len(scores))]
+
+
+def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=None):
+    """Algorithm 1 on a strategies.Problem.
+
+    Pass pseudo_labels to judge Step II alone: scores that are equal on paper may differ in the
+    last bit, and such a tie is then the compiled forest's to break.
+    """
+    rows = Rows(
+        values=[*problem.X.tolist(), *problem.X_unlabeled.tolist()],
+        classes=[*problem.codes.tolist(), *[problem.n_known] * problem.n_unlabeled],
+        weights=[*problem.row_weights.tolist(), *[1] * problem.n_unlabeled],
+        n_known=problem.n_known,
+    )
+    n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
+    totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
+    seeds = seeds_of_trees(random_state, n_trees)
+    everyone = list(range(n_labeled + n_unlabeled))
+    samples = [
+        bootstrap_sample(n_labeled, n_unlabeled, sample) if bootstrap else everyone
+        for sample, _, _ in seeds
+    ]
+    n_features, tau = problem.X.shape[1], problem.max_features
+
+    trees = [[Node(sample)] for sample in samples]
+    for tree, (_, explore, _) in zip(trees, seeds, strict=True):
+        rule = AugmentedRule(totals, problem.gamma)
+        grow(tree, [0], rows, rule, FeatureDraws(n_features, explore), tau, search_on=False)
+    n_explored = [len(tree) for tree in trees]
+    explored_counts = [[rows.counts(node.members) for node in tree] for tree in trees]
+
+    scores = [0.0] * n_unlabeled
+    for tree, counts in zip(trees, explored_counts, strict=True):
+        for i in range(n_unlabeled):
+            leaf = find_leaf(tree, rows.values[n_labeled + i])
+            scores[i] += vartheta_new(counts[leaf][:-1], counts[leaf][-1], totals)
+    scores = [score / n_trees for score in scores]
+    if pseudo_labels is None:
+        pseudo_labels = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
+
+    takes_part = [*[True] * n_labeled, *pseudo_labels]
+    for tree, sample, (_, _, refine) in zip(trees, samples, seeds, strict=True):
+        leaves = [i for i, node in enumerate(tree) if node.cut is None]
+        _reseat(tree, rows, [row for row in sample if takes_part[row]])
+        draws = FeatureDraws(n_features, refine)
+        grow(tree, leaves, rows, GiniRule(), draws, tau, search_on=True)
+    return Forest(trees, n_explored, scores, list(pseudo_labels), explored_counts, rows)
+
+
+def _reseat(tree, rows, members):
+    """Give every node the members that pass through it on the way to their leaves."""
+    for node in tree:
+        node.members = []
+    tree[0].members = members
+    for node in tree:  # children come after their parents
+        if node.cut is not None:
+            left, right = node.cut.part(rows, node.members)
+            tree[node.left].members, tree[node.left + 1].members = left, right

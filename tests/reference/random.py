@@ -1,0 +1,49 @@
+"""SplitMix64 and the draws made from it, in Python integers."""
+
+_MASK = 2**64 - 1
+
+
+class Stream:
+    """One stream of 64-bit words."""
+
+    def __init__(self, seed):
+        self.state = int(seed)
+
+    def word(self):
+        self.state = (self.state + 0x9E3779B97F4A7C15) & _MASK
+        z = self.state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        return z ^ (z >> 31)
+
+    def below(self, bound):
+        """Uniform in [0, bound): the upper half of a word, scaled."""
+        return (self.word() >> 32) * bound >> 32
+
+
+class FeatureDraws:
+    """Features without replacement, a node after the other.
+
+    The permutation is not put back between nodes, as a fresh shuffle of any permutation is
+    uniform.
+    """
+
+    def __init__(self, n_features, seed):
+        self.permutation = list(range(n_features))
+        self.stream = Stream(seed)
+
+    def at_node(self):
+        """Yield the features in the order of the draw, one word of the stream each."""
+        features = self.permutation
+        for n_drawn in range(len(features)):
+            other = n_drawn + self.stream.below(len(features) - n_drawn)
+            features[n_drawn], features[other] = features[other], features[n_drawn]
+            yield features[n_drawn]
+
+
+def bootstrap_sample(n_labeled, n_unlabeled, seed):
+    """Rows of one tree: as many labelled and as many unlabelled ones, ascending."""
+    stream = Stream(seed)
+    labeled = [stream.below(n_labeled) for _ in range(n_labeled)]
+    unlabeled = [n_labeled + stream.below(n_unlabeled) for _ in range(n_unlabeled)]
+    return sorted(labeled) + sorted(unlabeled)

@@ -1,0 +1,137 @@
+"""The best cut of a node by trying them all (Eqns 4 to 6)."""
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from reference.criterion import Totals, augmented_reduction, gini_reduction
+
+# A challenger must reduce impurity by more than this beyond what the incumbent does.
+TIE = 1e-12
+# Products of floats such as gamma * n lie a few roundings beside the integer they stand for.
+HAIR = 1e-12
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Labelled rows, then unlabelled ones."""
+
+    values: list  # one list of floats a row; NaN is missing
+    classes: list  # codes 0..n_known-1; n_known = unlabelled, later pseudo-labelled
+    weights: list
+    n_known: int
+
+    def counts(self, members):
+        """Rows of each class by weight, the unlabelled ones last."""
+        counts = [0] * (self.n_known + 1)
+        for row in members:
+            counts[self.classes[row]] += self.weights[row]
+        return counts
+
+
+@dataclass(frozen=True)
+class Cut:
+    feature: int
+    threshold: float
+    missing_left: bool
+
+    def goes_left(self, values):
+        value = values[self.feature]
+        return self.missing_left if math.isnan(value) else value <= self.threshold
+
+    def part(self, rows, members):
+        left = [row for row in members if self.goes_left(rows.values[row])]
+        right = [row for row in members if not self.goes_left(rows.values[row])]
+        return left, right
+
+
+@dataclass(frozen=True)
+class AugmentedRule:
+    """What Step I maximises, and its constraints."""
+
+    totals: Totals
+    gamma: float
+
+    def worth_searching(self, counts):
+        # Without unlabelled rows R_C is undefined; without labelled rows no cut changes it.
+        return sum(counts[:-1]) > 0 and counts[-1] > 0
+
+    def feasible(self, left, right):
+        totals = self.totals
+        return (
+            min(sum(left[:-1]), sum(right[:-1])) >= _at_least(self.gamma * totals.n_labeled)
+        ) and min(left[-1], right[-1]) >= _at_least(self.gamma * totals.n_unlabeled)
+
+    def reduction(self, left, right):
+        return augmented_reduction(left[:-1], left[-1], right[:-1], right[-1], self.totals)
+
+
+class GiniRule:
+    """What Step II maximises; every cut between two values is feasible."""
+
+    def worth_searching(self, counts):
+        return sum(count > 0 for count in counts) > 1
+
+    def feasible(self, left, right):
+        return True
+
+    def reduction(self, left, right):
+        return gini_reduction(left, right)
+
+
+def _at_least(bound):
+    """0.07 * 100 is 7.000000000000001, and still asks for 7 rows."""
+    return bound * (1 - HAIR)
+
+
+def midway(low, high):
+    """The middle of two floats as a float that lies below the upper one."""
+    middle = low + 0.5 * (high - low)
+    if math.isinf(high - low):
+        middle = 0.5 * low + 0.5 * high
+    return middle if low <= middle < high else low
+
+
+def cuts_of_feature(rows, members, feature):
+    """Candidates in the order in which they may win a tie."""
+    column = [rows.values[row][feature] for row in members]
+    present = sorted({value for value in column if not math.isnan(value)})
+    some_missing = any(math.isnan(value) for value in column)
+    between = [midway(low, high) for low, high in pairwise(present)]
+    for threshold in between:
+        yield Cut(feature, threshold, missing_left=False)
+    if some_missing and present:
+        yield Cut(feature, math.inf, missing_left=False)
+        for threshold in between:
+            yield Cut(feature, threshold, missing_left=True)
+
+
+def best_cut(rows, members, rule, drawn_features, max_features, search_on):
+    """The feasible cut of highest reduction over the drawn features, or None.
+
+    With search_on the draw goes on beyond max_features until some feature has a feasible cut.
+    """
+    best, best_reduction = None, -math.inf
+    n_drawn = 0
+    # The draw must not run ahead of need: every feature costs a word of the tree's stream.
+    while n_drawn < max_features or (search_on and best is None):
+        feature = next(drawn_features, None)
+        if feature is None:
+            break
+        n_drawn += 1
+        for cut in cuts_of_feature(rows, members, feature):
+            left, right = (rows.counts(side) for side in cut.part(rows, members))
+            if not rule.feasible(left, right):
+                continue
+            reduction = rule.reduction(left, right)
+            if reduction > best_reduction + TIE:
+                best, best_reduction = cut, reduction
+    return None if best is None else _with_missing_side(best, rows, members)
+
+
+def _with_missing_side(cut, rows, members):
+    """Where the node misses nothing, missing values follow the larger child, the left if equal."""
+    if any(math.isnan(rows.values[row][cut.feature]) for row in members):
+        return cut
+    left, right = (sum(rows.counts(side)) for side in cut.part(rows, members))
+    return replace(cut, missing_left=left >= right)

@@ -1,0 +1,89 @@
+"""What is installed and what an import costs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "lacforest"
+
+
+def installed_by(build_file):
+    """Files that a meson.build installs, and modules that it compiles."""
+    text = re.sub(r"#.*", "", build_file.read_text(encoding="utf-8"))
+    sources, compiled = set(), set()
+    for listed in re.findall(r"install_sources\(\s*\[(.*?)\]", text, re.DOTALL):
+        sources |= set(re.findall(r"'([^']+)'", listed))
+    for listed in re.findall(r"foreach \w+ : \[(.*?)\]", text, re.DOTALL):
+        compiled |= set(re.findall(r"'([^']+)'", listed))
+    return sources, compiled
+
+
+def folders():
+    return sorted({path.parent for path in SOURCE.rglob("*.py")})
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
+def test_every_file_is_installed(folder):
+    sources, compiled = installed_by(folder / "meson.build")
+    present = {path.name for path in folder.iterdir() if path.suffix in (".py", ".pyi", ".typed")}
+    assert sources == present
+    assert compiled == {path.stem for path in folder.glob("*.pyx")}
+
+
+def test_every_compiled_module_has_a_stub_and_every_folder_is_visited():
+    for module in SOURCE.rglob("*.pyx"):
+        assert module.with_suffix(".pyi").exists(), module
+    for folder in folders():
+        if folder != SOURCE:
+            build = (folder.parent / "meson.build").read_text(encoding="utf-8")
+            assert f"subdir('{folder.name}')" in build
+
+
+def modules_after(code):
+    code += "; import sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_import_stays_light():
+    heavy = {"torch", "matplotlib", "pandas", "polars", "pyarrow", "pytest", "IPython"}
+    # scikit-learn >= 1.9 imports pandas where it is installed; that is not ours to prevent.
+    of_scikit_learn = modules_after("import sklearn.base, sklearn.utils.parallel")
+    assert not heavy & (modules_after("import lacforest") - of_scikit_learn)
+
+
+def test_our_own_files_import_nothing_heavy():
+    for path in SOURCE.rglob("*.py"):
+        if "neural" in path.relative_to(SOURCE).parts:
+            continue
+        at_top = re.findall(r"^(?:import|from) (\w+)", path.read_text(encoding="utf-8"), re.M)
+        assert not {"torch", "matplotlib", "pandas", "polars"} & set(at_top), path
+
+
+def test_the_core_needs_no_scikit_learn():
+    for name in ("_criterion", "_keys", "_ranks", "_splitter", "_partition", "_builder"):
+        code = (
+            "import sys, types, importlib.util; "
+            # The package itself imports the estimator: load the core without running it.
+            "spec = importlib.util.find_spec('lacforest'); "
+            "package = types.ModuleType('lacforest'); "
+            "package.__path__ = spec.submodule_search_locations; "
+            "package.__spec__ = spec; sys.modules['lacforest'] = package; "
+            f"import lacforest._tree.{name}"
+        )
+        assert "sklearn" not in modules_after(code)
+
+
+def test_public_names():
+    import lacforest
+
+    assert sorted(lacforest.__all__) == lacforest.__all__
+    for name in lacforest.__all__:
+        assert getattr(lacforest, name) is not None
+    version = re.search(r'^version = "(.*)"', (SOURCE.parent / "pyproject.toml").read_text(), re.M)
+    assert lacforest.__version__ == version[1]

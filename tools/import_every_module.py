@@ -1,0 +1,77 @@
+"""Check an installed lacforest: every file is there, every module imports, a fit works.
+
+Run it with ``python -I`` in the environment that holds the package. The checkout that this script
+lies in says which files to expect; it is never imported from.
+"""
+
+import importlib
+import pkgutil
+import sys
+import sysconfig
+from pathlib import Path
+
+import lacforest
+
+HEAVY = {"torch", "matplotlib", "pandas"}.intersection(sys.modules)
+
+CHECKOUT = Path(__file__).resolve().parents[1] / "lacforest"
+INSTALLED = Path(lacforest.__file__).resolve().parent
+
+
+def import_modules() -> set[str]:
+    """Import every module of the package but the commands, and return their names."""
+    names = {"lacforest"}
+    walk = pkgutil.walk_packages(lacforest.__path__, "lacforest.", onerror=importlib.import_module)
+    for module in walk:
+        if not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
+            names.add(module.name)
+    return names
+
+
+def missing_files(imported: set[str]) -> list[str]:
+    """List sources, stubs and markers not installed, and compiled modules not imported."""
+    missing = []
+    for source in sorted(CHECKOUT.rglob("*")):
+        path = source.relative_to(CHECKOUT)
+        if source.suffix in {".py", ".pyi"} or source.name == "py.typed":
+            found = (INSTALLED / path).is_file()
+        elif source.suffix == ".pyx":
+            found = ".".join(["lacforest", *path.with_suffix("").parts]) in imported
+        else:
+            continue
+        if not found:
+            missing.append(str(path))
+    return missing
+
+
+def fit_a_forest() -> None:
+    """Fit and predict on random numbers: three labels are possible, nothing else."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.repeat([0, 1], 30)
+    U = rng.normal(size=(80, 3))
+    forest = lacforest.LACForestClassifier(n_estimators=5, theta=0.5, random_state=0)
+    labels = forest.fit(X, y, X_unlabeled=U).predict(U)
+    if labels.shape != (80,) or not set(labels) <= set(forest.classes_):
+        sys.exit(f"predict returned {labels!r} for classes {forest.classes_!r}")
+
+
+def main() -> None:
+    """Run all checks; exit with a message at the first that fails."""
+    expected = Path(sysconfig.get_path("platlib")).resolve() / "lacforest"
+    if expected != INSTALLED:
+        sys.exit(f"lacforest was imported from {INSTALLED}, not from {expected}")
+    if HEAVY:
+        sys.exit(f"import lacforest also imports {', '.join(sorted(HEAVY))}")
+    imported = import_modules()
+    if missing := missing_files(imported):
+        sys.exit("not installed: " + ", ".join(missing))
+    fit_a_forest()
+    print(f"lacforest {lacforest.__version__}: {len(imported)} modules imported, a forest fitted")
+
+
+if __name__ == "__main__":
+    main()
