@@ -153,7 +153,7 @@ def compare(table_name: str, threads: list[int], repeat: int, budget: float) -> 
         print_row(f"fit, {n_threads} thread(s)", times[n_threads], 1, "s")
     if len(threads) > 1:
         gain = times[threads[0]][OURS] / times[threads[-1]][OURS]
-        print(f"  {OURS} with {threads[-1]} threads is {gain:.2f} times as fast as with {threads[0]}")
+        print(f"  {threads[-1]} threads are {gain:.2f} times as fast as {threads[0]}")
     for name in models:
         if name in (OURS, "scikit-learn", "intelex"):
             models[name].set_params(n_jobs=1)
@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES)[:-1])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=60, help="seconds after which no round starts")
+    parser.add_argument("--budget", type=float, default=60, help="seconds for the rounds of a row")
     parser.add_argument("--growth", action="store_true", help="fit 100,000 and 1,000,000 rows too")
     options = parser.parse_args()
     for table_name in options.tables:
@@ -193,10 +193,11 @@ def main() -> None:
         from tables import gaussian_table
 
         tables = {n: gaussian_table(n, 20, 5) for n in (100_000, 1_000_000)}
-        best = best_of(
-            {str(n): lambda t=t: fit(OURS, t, options.threads[-1]) for n, t in tables.items()}, 2, 60
-        )
-        print(f"\n1,000,000 x 20 takes {best['1000000'] / best['100000']:.1f} times 100,000 x 20: {best}")
+        tasks = {str(n): lambda t=t: fit(OURS, t, options.threads[-1]) for n, t in tables.items()}
+        best = best_of(tasks, 2, options.budget)
+        small, large = best["100000"], best["1000000"]
+        print(f"\n20 features: 100,000 rows {small:.1f} s, 1,000,000 {large:.1f} s", end=" ")
+        print(f"(x{large / small:.1f})")
 
 
 if __name__ == "__main__":

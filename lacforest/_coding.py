@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.parallel import Parallel, delayed
 
+from lacforest._threads import in_threads, spans
 from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
 
 # Bytes a row that coding one column needs beside the codes it makes.
@@ -94,8 +94,8 @@ def _check_room(table: RowStack) -> None:
         raise MemoryError(
             f"the code table of {n_rows} rows and {n_features} features may need "
             f"{needed / 2**30:.1f} GiB, and this machine has {installed / 2**30:.1f} GiB. "
-            "Sparse X is trained on dense rank codes of one to four bytes a cell: select or hash "
-            "features first (for instance sklearn.feature_selection.SelectKBest), or pass fewer rows."
+            "Sparse X is trained on dense rank codes of one to four bytes a cell: select features "
+            "first (for instance by sklearn.feature_selection.SelectKBest), or pass fewer rows."
         )
 
 
@@ -114,10 +114,10 @@ def code_columns(table: RowStack, n_jobs: int) -> CodedColumns:
     # of the codes themselves.
     n_threads = max(1, min(n_jobs, (4 * n_features) // (3 * _SCRATCH_BYTES)))
     n_blocks = min(n_features, n_threads if n_threads == 1 else 4 * n_threads)
-    edges = np.linspace(0, n_features, n_blocks + 1).astype(int)
-    blocks = Parallel(n_jobs=n_threads, require="sharedmem")(
-        delayed(_code_block)(table, range(first, end))
-        for first, end in zip(edges[:-1], edges[1:], strict=True)
+    blocks = in_threads(
+        _code_block,
+        [(table, range(first, end)) for first, end in spans(n_features, n_blocks)],
+        n_threads,
     )
     coded = [column for block in blocks for column in block]
     return CodedColumns(
@@ -148,7 +148,7 @@ def find_thresholds(
     for feature in np.flatnonzero(np.diff(edges)):
         chosen = by_feature[edges[feature] : edges[feature + 1]]
         values = np.empty(columns.n_codes[feature] + 1)  # one more for missing values
-        values[columns.columns[feature]] = table.column(feature)
+        values[columns.columns[feature]] = table.column(int(feature))
         found = np.empty(len(chosen))
         assign_thresholds(nodes, members[chosen], values[:-1], found)
         thresholds[chosen] = found

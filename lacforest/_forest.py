@@ -41,7 +41,7 @@ def _unchanged_on_failure(estimator: Any) -> Iterator[None]:
         raise
 
 
-class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class LACForestClassifier(ClassifierMixin, BaseEstimator):
     """Forest for learning with an augmented class: predicts a known class, or "new".
 
     The forest is trained on labelled rows of known classes and on unlabelled rows from deployment,
@@ -130,7 +130,8 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     References
     ----------
-    .. [1] F. Xu, W. Chen and W. Gao, "On the Learning with Augmented Class via Forests", IJCAI 2025.
+    .. [1] F. Xu, W. Chen and W. Gao, "On the Learning with Augmented Class via Forests",
+       IJCAI 2025.
 
     Examples
     --------
@@ -196,7 +197,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of labelled rows; see Notes of the class.
-        X_unlabeled : array-like, frame or sparse matrix of shape (n_unlabeled, n_features), optional
+        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
             Unlabelled rows from deployment.
 
         Returns
@@ -399,7 +400,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Which tree.
         """
         names = getattr(self, "feature_names_in_", None)
-        return self.estimators_[tree].export_text(names, self.classes_)
+        return self.estimators_[tree].export_text(names, self.classes_.tolist())
 
     # ------------------------------------------------------------------ files and tags
 

@@ -10,8 +10,8 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.parallel import Parallel, delayed
 
+from lacforest._threads import in_threads, spans
 from lacforest._tree._builder import NODE
 from lacforest._tree._criterion import augmented_proportions
 from lacforest._tree._predict import add_node_values, add_probabilities, find_leaves
@@ -78,7 +78,7 @@ class ForestArrays:
         sums = np.zeros((X.shape[0], self.n_classes))
         node_bytes = self.nodes.view(np.uint8)
         for rows, dense in self._dense_blocks(X):
-            self._in_threads(
+            self._over_rows(
                 add_probabilities,
                 dense,
                 (node_bytes, self.tree_start, self.leaf_values),
@@ -99,14 +99,14 @@ class ForestArrays:
             self.explored_values,
         )
         for rows, dense in self._dense_blocks(X):
-            self._in_threads(add_node_values, dense, tree_facts, sums[rows], n_jobs)
+            self._over_rows(add_node_values, dense, tree_facts, sums[rows], n_jobs)
         return sums / self.n_trees
 
     def leaves(self, X: Any, n_jobs: int | None) -> NDArray[np.int32]:
         """Leaf of each row in each tree, numbered within the tree."""
         found = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
         for rows, dense in self._dense_blocks(X):
-            self._in_threads(
+            self._over_rows(
                 find_leaves,
                 dense,
                 (self.nodes.view(np.uint8), self.tree_start),
@@ -125,7 +125,7 @@ class ForestArrays:
             rows = slice(first, first + n_rows)
             yield rows, X[rows].toarray()
 
-    def _in_threads(
+    def _over_rows(
         self,
         kernel: Any,
         X: NDArray[Any],
@@ -140,10 +140,13 @@ class ForestArrays:
         if n_threads <= 1:
             kernel(X, *tree_facts, out)
             return
-        edges = np.linspace(0, n_rows, n_threads + 1).astype(int)
-        Parallel(n_jobs=n_threads, require="sharedmem")(
-            delayed(kernel)(X[first:end], *tree_facts, out[first:end])
-            for first, end in zip(edges[:-1], edges[1:], strict=True)
+        in_threads(
+            kernel,
+            [
+                (X[first:end], *tree_facts, out[first:end])
+                for first, end in spans(n_rows, n_threads)
+            ],
+            n_threads,
         )
 
     def validate(self) -> None:

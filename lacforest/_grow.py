@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from lacforest._coding import RowStack, code_columns, find_thresholds
 from lacforest._forest_arrays import ForestArrays
 from lacforest._pseudo import ceil_with_tolerance, pseudo_labels
+from lacforest._threads import in_threads, spans
 from lacforest._tree._builder import NODE, StopSignal, grow_trees
 from lacforest._tree._criterion import (
     AugmentedGiniCriterion,
@@ -102,9 +102,7 @@ class _Exploration:
     importances: NDArray[np.float64]
 
     def trees(self, first: int, end: int) -> list[NDArray[Any]]:
-        return [
-            self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)
-        ]
+        return [self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)]
 
 
 class ForestGrower:
@@ -170,17 +168,14 @@ class ForestGrower:
         rows = self.rows
         sums = np.zeros(rows.n_unlabeled)
         values = augmented_proportions(exploration.counts, criterion.ratio)
-        edges = np.linspace(0, rows.n_unlabeled, self.n_jobs + 1).astype(int)
-        Parallel(n_jobs=self.n_jobs, require="sharedmem")(
-            delayed(add_coded_values)(
-                self.columns,
-                exploration.nodes.view(np.uint8),
-                exploration.tree_start,
-                values,
-                rows.n_labeled + first,
-                sums[first:end],
-            )
-            for first, end in zip(edges[:-1], edges[1:], strict=True)
+        tree_facts = (exploration.nodes.view(np.uint8), exploration.tree_start, values)
+        in_threads(
+            add_coded_values,
+            [
+                (self.columns, *tree_facts, rows.n_labeled + first, sums[first:end])
+                for first, end in spans(rows.n_unlabeled, self.n_jobs)
+            ],
+            self.n_jobs,
         )
         return sums / self.options.n_trees
 
@@ -303,28 +298,26 @@ class ForestGrower:
         n_blocks = min(n_trees, 1 if self.n_jobs == 1 else 8 * self.n_jobs)
         if self.options.verbose:
             n_blocks = n_trees
-        edges = np.linspace(0, n_trees, n_blocks + 1).astype(int)
         stop = StopSignal()
-        try:
-            blocks = Parallel(
-                n_jobs=self.n_jobs, require="sharedmem", verbose=self.options.verbose
-            )(
-                delayed(grow_trees)(
-                    self.columns,
-                    rows.classes,
-                    rows.weight,
-                    taking_part,
-                    rows.n_labeled,
-                    rows.n_known + 1,
-                    criterion,
-                    limits,
-                    seeds[first:end],
-                    self.sample_seeds[first:end] if self.options.bootstrap else None,
-                    None if explored is None else explored(first, end),
-                    stop,
-                )
-                for first, end in zip(edges[:-1], edges[1:], strict=True)
+        calls = (
+            (
+                self.columns,
+                rows.classes,
+                rows.weight,
+                taking_part,
+                rows.n_labeled,
+                rows.n_known + 1,
+                criterion,
+                limits,
+                seeds[first:end],
+                self.sample_seeds[first:end] if self.options.bootstrap else None,
+                None if explored is None else explored(first, end),
+                stop,
             )
+            for first, end in spans(n_trees, n_blocks)
+        )
+        try:
+            blocks = in_threads(grow_trees, calls, self.n_jobs, self.options.verbose)
         except BaseException:
             # joblib does not wait for its threads here: let them end soon instead of never.
             stop.request()

@@ -1,9 +1,9 @@
 """Model files: a JSON header and raw arrays. No pickle, nothing in a file is ever executed.
 
-Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, then the
-arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64. Each
-array is stored as it is in memory, or deflated. The header names the format version; a reader accepts
-every version up to its own.
+Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, then
+the arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64.
+Each array is stored as it is in memory, or deflated. The header names the format version; a reader
+accepts every version up to its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAGIC = b"LACFRST\n"
 VERSION = 1
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
-_DEFLATE_LEVEL = 1  # thresholds are nearly random bits: more effort gains a tenth and costs fourfold
+_DEFLATE_LEVEL = 1  # level 6 gains a seventh and takes four times as long
 _MAX_DEFLATION = 1100  # deflate cannot shrink anything further
 _DTYPES = {
     "node": NODE,
@@ -64,8 +64,8 @@ def _encode(value: Any, where: str) -> Any:
     if isinstance(value, dict):
         return {"pairs": [[_encode(k, where), _encode(v, where)] for k, v in value.items()]}
     raise TypeError(
-        f"cannot save {where}={value!r}: model files hold numbers, text, booleans, None and dicts of "
-        "them. Use joblib.dump, or change it by set_params first."
+        f"cannot save {where}={value!r}: model files hold numbers, text, booleans, None and dicts "
+        "of them. Use joblib.dump, or change it by set_params first."
     )
 
 
@@ -125,7 +125,9 @@ def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) ->
         "n_features": forest.n_features,
         "feature_names": _names_of(estimator),
     }
-    stored, layout, offset = [], {}, 0
+    stored: list[bytes | memoryview] = []
+    layout: dict[str, dict[str, Any]] = {}
+    offset = 0
     for name, array in arrays.items():
         content = np.ascontiguousarray(array).view(np.uint8).reshape(-1).data
         layout[name] = {
@@ -146,9 +148,9 @@ def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) ->
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(MAGIC + len(text).to_bytes(8, "little") + text)
-            for content in stored:
+            for block in stored:
                 file.write(bytes(_aligned(file.tell()) - file.tell()))
-                file.write(content)
+                file.write(block)
             file.write(bytes(_aligned(file.tell()) - file.tell()))
             file.flush()
             os.fsync(file.fileno())
@@ -186,8 +188,8 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
                 )
             if mmap and header["deflated"]:
                 raise ModelFileError(
-                    "it was saved compressed and cannot be mapped: load it with mmap=False, or save "
-                    "it again with compress=False"
+                    "it was saved compressed and cannot be mapped: load it with mmap=False, or "
+                    "save it again with compress=False"
                 )
             if mmap:
                 content = memoryview(mapping.mmap(file.fileno(), 0, access=mapping.ACCESS_READ))
@@ -278,7 +280,9 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     if not isinstance(n_features, int) or not 1 <= n_features < 2**31:
         raise ModelFileError("the number of features makes no sense")
     forest = ForestArrays(
-        *(arrays[name] for name in _FOREST_ARRAYS), float(header["ratio"]), n_features
+        **{name: arrays[name] for name in _FOREST_ARRAYS},
+        ratio=float(header["ratio"]),
+        n_features=n_features,
     )
     forest.validate()
 

@@ -159,7 +159,8 @@ def _reject_text(table: Any, name: str) -> None:
         try:
             array.astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{name} holds values that are not numbers ({error}); {advice}") from error
+            message = f"{name} holds values that are not numbers ({error}); {advice}"
+            raise type(error)(message) from error
 
 
 def check_training_table(estimator: Any, X: Any) -> Any:
@@ -169,7 +170,7 @@ def check_training_table(estimator: Any, X: Any) -> Any:
 
 
 def _is_plain_table(estimator: Any, X: Any) -> bool:
-    """Whether X is just what the trees want: scikit-learn's checks take longer than one row does."""
+    """Whether X is what the trees want: scikit-learn's checks take longer than a row does."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -305,6 +306,7 @@ def _check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
         ensure_min_samples=0,
         input_name="sample_weight",
     )
+    weight = np.asarray(weight, dtype=np.float64)
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D, got sample_weight of shape {weight.shape}")
     if weight.shape != (n_rows,):
@@ -400,9 +402,7 @@ def check_training_rows(
     order = None
     if marked.any() or not kept.all():
         below = [] if X_unlabeled is None else [table.shape[0] + np.arange(n_unlabeled)]
-        order = np.concatenate(
-            [np.flatnonzero(~marked)[kept], np.flatnonzero(marked), *below]
-        )
+        order = np.concatenate([np.flatnonzero(~marked)[kept], np.flatnonzero(marked), *below])
     n_labeled = int(kept.sum())
     if n_labeled + n_unlabeled > _MAX_ROWS:
         raise ValueError(f"at most {_MAX_ROWS} rows are supported")

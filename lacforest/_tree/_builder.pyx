@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 from cpython.exc cimport PyErr_CheckSignals
 
 from lacforest._tree._criterion cimport (
-    AugmentedGiniCriterion, GiniCriterion, is_settled, node_weight, side_loss
+    AugmentedGiniCriterion, GiniCriterion, is_settled, side_loss
 )
 from lacforest._tree._keys cimport bit_length
 from lacforest._tree._partition cimport reseed_by_leaf, split
@@ -337,7 +337,7 @@ cdef int64_t _draw_sample(
     cdef int64_t n_rows = end - first
     cdef int64_t i, n_written = 0
     memset(times, 0, n_rows * sizeof(uint32_t))
-    for i in range(n_rows):
+    for _ in range(n_rows):
         times[draw_below(state, <uint32_t> n_rows)] += 1
     for i in range(n_rows):
         while times[i] > 0:

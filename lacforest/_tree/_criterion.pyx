@@ -9,7 +9,7 @@ import numpy as np
 def _checked_counts(counts, name):
     values = np.ascontiguousarray(counts, dtype=np.float64)
     if values.ndim != 1:
-        raise ValueError(f"{name} must be one count per class, got an array of shape {values.shape}")
+        raise ValueError(f"{name} must be one count a class, got an array of shape {values.shape}")
     if not np.all(np.isfinite(values)) or (values < 0).any():
         raise ValueError(f"{name} must be finite and not negative, got {counts!r}")
     return values
@@ -50,7 +50,7 @@ cdef class AugmentedGiniCriterion:
             raise ValueError(f"theta must lie in [0, 1], got {theta}")
         if not (n_labeled > 0 and n_unlabeled > 0):
             raise ValueError(
-                "n_labeled and n_unlabeled are the totals of the training set and must be positive, "
+                "n_labeled and n_unlabeled are totals of the training set and must be positive, "
                 f"got {n_labeled} and {n_unlabeled}"
             )
         self.theta = theta
@@ -90,7 +90,9 @@ cdef class AugmentedGiniCriterion:
         values = _checked_counts(counts, "counts")
         return augmented_gini(self.rule.ratio, values.sum(), n_unlabeled, values @ values)
 
-    def reduction(self, left_counts, double left_unlabeled, right_counts, double right_unlabeled):
+    def reduction(
+        self, left_counts, double left_unlabeled, right_counts, double right_unlabeled
+    ):
         """R_C of a cut: impurity of the node minus that of its children by unlabelled shares."""
         left = _checked_counts(left_counts, "left_counts")
         right = _checked_counts(right_counts, "right_counts")
@@ -99,7 +101,8 @@ cdef class AugmentedGiniCriterion:
         n_unlabeled = left_unlabeled + right_unlabeled
         if not n_unlabeled > 0:
             raise ValueError("R_C is undefined for a node without unlabelled rows")
-        cdef double loss = side_loss[AugmentedGini](&self.rule, left.sum(), left_unlabeled, left @ left)
+        cdef double loss
+        loss = side_loss[AugmentedGini](&self.rule, left.sum(), left_unlabeled, left @ left)
         loss += side_loss[AugmentedGini](&self.rule, right.sum(), right_unlabeled, right @ right)
         return self.impurity(left + right, n_unlabeled) - loss / n_unlabeled
 

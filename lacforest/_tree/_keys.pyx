@@ -89,7 +89,7 @@ cdef inline void _rank_sort(const key_t* keys, key_t* ordered, int64_t n_keys) n
 cdef key_t* sort_keys(
     key_t* keys, key_t* spare, int64_t n_keys, int32_t shift, int32_t bits
 ) noexcept nogil:
-    """Order keys by their bits [shift, shift + bits); returns keys or spare, whichever holds them."""
+    """Order keys by bits [shift, shift + bits); returns keys or spare, whichever holds them."""
     cdef uint32_t[1 << 11] starts
     cdef int64_t i
     cdef int32_t digit, n_passes, largest

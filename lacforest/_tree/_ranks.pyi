@@ -1,0 +1,29 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+class CodedColumns:
+    def __init__(
+        self, columns: Sequence[NDArray[Any]], n_codes: ArrayLike, has_missing: ArrayLike
+    ) -> None: ...
+    @property
+    def columns(self) -> tuple[NDArray[Any], ...]: ...
+    @property
+    def n_codes(self) -> NDArray[np.uint32]: ...
+    @property
+    def has_missing(self) -> NDArray[np.uint8]: ...
+
+def rank_codes(
+    values: NDArray[Any],
+    bits_room: NDArray[np.uint64],
+    order_room: NDArray[np.uint32],
+    codes: NDArray[np.uint32],
+) -> tuple[int, int]: ...
+def assign_thresholds(
+    nodes: NDArray[Any],
+    members: NDArray[np.int64],
+    values: NDArray[np.float64],
+    thresholds: NDArray[np.float64],
+) -> None: ...

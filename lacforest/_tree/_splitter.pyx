@@ -15,8 +15,8 @@ from lacforest._tree._criterion cimport cut_loss, may_beat, move, node_weight, s
 from lacforest._tree._keys cimport bit_length, gather, sort_keys
 from lacforest._tree._random cimport draw_feature
 from lacforest._tree._types cimport (
-    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, class_t, code_t,
-    count_t, criterion_t
+    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, class_t,
+    code_t, count_t, criterion_t
 )
 
 # Relative to the node's weight. Sums of a million rows err by about 1e-13 of it.

@@ -5,7 +5,7 @@ from libc.stdint cimport (
 )
 
 ctypedef uint32_t row_t      # a row of the stacked table: labelled rows first, then unlabelled
-ctypedef uint16_t class_t    # 0..K-1 known classes, K = unlabelled (phase 1) or pseudo-labelled (phase 2)
+ctypedef uint16_t class_t    # 0..K-1 known; K = unlabelled (phase 1), pseudo-labelled (phase 2)
 ctypedef uint32_t code_t     # rank of a value in its column; n_codes of the column = missing
 
 # Counts are integers unless rows carry weights. Weighted counts are doubles, which hold every
@@ -67,7 +67,7 @@ cdef struct Split:
     double loss                  # what the criterion minimises, summed over both children
     int32_t feature              # -1 = no feasible cut
     code_t cut                   # last code of the node that goes left
-    code_t next                  # first code of the node that goes right; n_codes = only missing rows do
+    code_t next                  # first code that goes right; n_codes = only missing rows do
     bint missing_left
     bint has_missing             # does some row of the node miss the feature?
     double n_left                # rows (by weight) that go left
@@ -91,7 +91,7 @@ cdef struct Slice:
 cdef struct Cut:
     # A cut in codes, while the forest grows
     code_t last                  # last code that goes left
-    code_t next                  # first code of the node that goes right; n_codes = only missing rows do
+    code_t next                  # first code that goes right; n_codes = only missing rows do
 
 
 cdef union Key:
@@ -121,7 +121,7 @@ cdef struct Workspace:
     row_t* rows                  # the rows of the tree, every node contiguous
     class_t* classes             # class of rows[i], moved along with it
     uint64_t* keys               # one key a row: 4 bytes where counts are integers, else 8
-    uint64_t* spare              # at least that and 6 bytes a row: target of radix passes and partitions
+    uint64_t* spare              # that, and at least 6 bytes a row: radix passes, partitions
     uint64_t* cells              # (code, class) cells of the counting path, N_CELLS counts
     uint64_t* node_counts        # K + 1 counts of the node
     uint64_t* left_counts        # K + 1 counts left of the cut; all zero between searches

@@ -1,0 +1,29 @@
+"""Threads by joblib: all kernels release the GIL, so every backend is asked for shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+
+def spans(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
+    """Cut range(n_items) into contiguous blocks of nearly equal size."""
+    edges = np.linspace(0, n_items, n_blocks + 1).astype(int).tolist()
+    return list(pairwise(edges))
+
+
+def in_threads(
+    function: Callable[..., Any],
+    calls: Iterable[tuple[Any, ...]],
+    n_threads: int,
+    verbose: int = 0,
+) -> list[Any]:
+    """Results of function(*arguments) for each call, in order."""
+    results: list[Any] = Parallel(n_jobs=n_threads, require="sharedmem", verbose=verbose)(
+        delayed(function)(*arguments) for arguments in calls
+    )
+    return results
