@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lacforest._threads import in_threads, spans
+from lacforest._threads import in_threads, spans, wait_for
 from lacforest._tree._builder import NODE
 from lacforest._tree._criterion import augmented_proportions
 from lacforest._tree._predict import add_node_values, add_probabilities, find_leaves
@@ -140,14 +140,10 @@ class ForestArrays:
         if n_threads <= 1:
             kernel(X, *tree_facts, out)
             return
-        in_threads(
-            kernel,
-            [
-                (X[first:end], *tree_facts, out[first:end])
-                for first, end in spans(n_rows, n_threads)
-            ],
-            n_threads,
-        )
+        calls = [
+            (X[first:end], *tree_facts, out[first:end]) for first, end in spans(n_rows, n_threads)
+        ]
+        wait_for(in_threads(kernel, calls, n_threads))
 
     def validate(self) -> None:
         """Raise ValueError unless every walk through the arrays ends at a valid leaf."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 
 from lacforest._coding import RowStack, code_columns, find_thresholds
 from lacforest._forest_arrays import ForestArrays
+from lacforest._freeze import (
+    CollectedTrees,
+    collect_trees,
+    drop_last_class,
+    place_thresholds,
+    share_leaves,
+)
 from lacforest._pseudo import ceil_with_tolerance, pseudo_labels
-from lacforest._threads import in_threads, spans
-from lacforest._tree._builder import NODE, StopSignal, grow_trees
+from lacforest._threads import in_threads, spans, wait_for
+from lacforest._tree._builder import StopSignal, grow_trees
 from lacforest._tree._criterion import (
     AugmentedGiniCriterion,
     GiniCriterion,
@@ -24,6 +31,8 @@ from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns
 
 _NO_LIMIT = 2**31 - 1
+# Rows from which a tree takes far longer than starting a task does.
+_LARGE = 10_000
 
 
 @dataclass(frozen=True)
@@ -91,18 +100,12 @@ class GrownForest:
     feature_importances: NDArray[np.float64]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Exploration:
-    """Trees of Step I in codes, one after the other."""
+    """Trees of Step I in codes, and the thresholds of their inner nodes in order."""
 
-    nodes: NDArray[Any]
-    tree_start: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    trees: CollectedTrees
     thresholds: NDArray[np.float64]
-    importances: NDArray[np.float64]
-
-    def trees(self, first: int, end: int) -> list[NDArray[Any]]:
-        return [self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)]
 
 
 class ForestGrower:
@@ -149,34 +152,23 @@ class ForestGrower:
         limits["min_unlabeled"] = ceil_with_tolerance(gamma * rows.n_unlabeled)
         everyone = np.ones(rows.table.n_rows, dtype=np.uint8)
         grown = self._grow_all(criterion, limits, everyone, self.explore_seeds, None)
-
-        sizes = [len(nodes) for nodes, _, _, _ in grown]
-        nodes = np.concatenate([nodes for nodes, _, _, _ in grown])
-        counts = np.concatenate([counts for _, counts, _, _ in grown])
-        importances = np.stack([importances for _, _, _, importances in grown])
-        thresholds = np.zeros(len(nodes))
-        inner = np.flatnonzero(nodes["left"] >= 0)
-        thresholds[inner] = find_thresholds(nodes, inner, self.columns, rows.table)
-        return _Exploration(
-            nodes, _starts(sizes), counts, thresholds, importances / rows.n_unlabeled
-        )
+        trees = collect_trees(grown, self.options.n_trees, rows.n_known + 1)
+        inner = np.flatnonzero(trees.is_inner)
+        return _Exploration(trees, find_thresholds(trees.nodes, inner, self.columns, rows.table))
 
     def _score_unlabeled(
         self, exploration: _Exploration, criterion: AugmentedGiniCriterion
     ) -> NDArray[np.float64]:
         """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
-        rows = self.rows
+        rows, trees = self.rows, exploration.trees
         sums = np.zeros(rows.n_unlabeled)
-        values = augmented_proportions(exploration.counts, criterion.ratio)
-        tree_facts = (exploration.nodes.view(np.uint8), exploration.tree_start, values)
-        in_threads(
-            add_coded_values,
-            [
-                (self.columns, *tree_facts, rows.n_labeled + first, sums[first:end])
-                for first, end in spans(rows.n_unlabeled, self.n_jobs)
-            ],
-            self.n_jobs,
-        )
+        values = augmented_proportions(trees.counts, criterion.ratio)
+        tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
+        calls = [
+            (self.columns, *tree_facts, rows.n_labeled + first, sums[first:end])
+            for first, end in spans(rows.n_unlabeled, self.n_jobs)
+        ]
+        wait_for(in_threads(add_coded_values, calls, self.n_jobs))
         return sums / self.options.n_trees
 
     def _refine(
@@ -185,92 +177,41 @@ class ForestGrower:
         chosen: NDArray[np.bool_],
         criterion: AugmentedGiniCriterion | None,
     ) -> tuple[ForestArrays, NDArray[np.float64]]:
-        rows, n_trees = self.rows, self.options.n_trees
+        rows = self.rows
+        explored = None if exploration is None else exploration.trees
         taking_part = np.ones(rows.table.n_rows, dtype=np.uint8)
         taking_part[rows.n_labeled :] = chosen
         grown = self._grow_all(
-            GiniCriterion(),
-            self._limits(search_on=True),
-            taking_part,
-            self.refine_seeds,
-            None if exploration is None else exploration.trees,
+            GiniCriterion(), self._limits(search_on=True), taking_part, self.refine_seeds, explored
         )
-        decrease = np.stack([importances for _, _, _, importances in grown])
-        decrease /= rows.labeled_total + chosen.sum()
-        if exploration is None:
-            n_explored = np.zeros(n_trees, dtype=np.int32)
+        trees = collect_trees(grown, self.options.n_trees, rows.n_known + 1)
+        place_thresholds(
+            trees,
+            explored,
+            None if exploration is None else exploration.thresholds,
+            self.columns,
+            rows.table,
+        )
+        leaf_values = share_leaves(trees.nodes, trees.impure, rows.n_known + 1)
+        decrease = trees.decrease / (rows.labeled_total + chosen.sum())
+        if explored is None:
+            n_explored = np.zeros(self.options.n_trees, dtype=np.int32)
             counts = np.zeros((0, 2))
+            leaf_values = drop_last_class(trees.nodes, leaf_values)
         else:
-            decrease += exploration.importances
-            n_explored = np.diff(exploration.tree_start).astype(np.int32)
-            counts = exploration.counts
-        nodes, tree_start, leaf_values = self._freeze(grown, exploration, n_explored)
-        frozen = ForestArrays(
-            nodes,
-            tree_start,
+            n_explored = np.diff(explored.tree_start).astype(np.int32)
+            counts = explored.counts
+            decrease += explored.decrease / rows.n_unlabeled
+        arrays = ForestArrays(
+            trees.nodes,
+            trees.tree_start,
             leaf_values,
             n_explored,
             counts if rows.weight is not None else counts.astype(np.int64),
             0.0 if criterion is None else criterion.ratio,
             rows.table.n_features,
         )
-        return frozen, _mean_importances(decrease)
-
-    def _freeze(
-        self, grown: list[Any], exploration: _Exploration | None, n_explored: NDArray[np.int32]
-    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float32]]:
-        """Put all trees into one array, replace cuts by thresholds, share equal leaves.
-
-        Trees are emptied as they are copied, so that only one of them exists twice.
-        """
-        n_classes = self.rows.n_known + 1
-        tree_start = _starts([len(nodes) for nodes, _, _, _ in grown])
-        nodes = np.empty(tree_start[-1], dtype=NODE)
-        impure, impure_start = [], [0]
-        for t in range(len(grown)):
-            own, _, leaves, _ = grown[t]
-            # Impure leaves of the tree follow those of the trees before it.
-            own["left"][own["left"] < -n_classes] -= impure_start[-1]
-            nodes[tree_start[t] : tree_start[t + 1]] = own
-            impure.append(leaves)
-            impure_start.append(impure_start[-1] + len(leaves))
-            grown[t] = None
-        self._place_thresholds(nodes, tree_start, exploration, n_explored)
-        leaf_values = _share_leaves(nodes, np.concatenate(impure), n_classes)
-        if exploration is None:
-            # A plain forest knows no class beyond the labelled ones: drop its row and column.
-            n_known = n_classes - 1
-            leaf_values = np.delete(leaf_values[:, :n_known], n_known, axis=0)
-            nodes["left"][nodes["left"] < -n_known] += 1
-        return nodes, tree_start, leaf_values
-
-    def _place_thresholds(
-        self,
-        nodes: NDArray[Any],
-        tree_start: NDArray[np.int64],
-        exploration: _Exploration | None,
-        n_explored: NDArray[np.int32],
-    ) -> None:
-        """Overwrite the cuts of inner nodes by thresholds, some trees at a time to save memory."""
-        table = self.rows.table
-        was_split = np.zeros(len(nodes), dtype=bool)  # in Step I: their thresholds are known
-        if exploration is not None:
-            for t, first in enumerate(tree_start[:-1]):
-                own = slice(exploration.tree_start[t], exploration.tree_start[t + 1])
-                was_split[first : first + n_explored[t]] = exploration.nodes["left"][own] >= 0
-            known = exploration.thresholds[exploration.nodes["left"] >= 0]
-        chunk = max(1 << 18, table.n_rows * table.n_features // 8)
-        first = 0
-        while first < self.options.n_trees:
-            reach = np.searchsorted(tree_start, tree_start[first] + chunk, side="right") - 1
-            end = max(first + 1, int(reach))
-            span = slice(tree_start[first], tree_start[end])
-            here = nodes[span]
-            members = np.flatnonzero((here["left"] >= 0) & ~was_split[span])
-            here["threshold"][members] = find_thresholds(here, members, self.columns, table)
-            first = end
-        if exploration is not None:
-            nodes["threshold"][was_split] = known
+        return arrays, _mean_importances(decrease)
 
     def _limits(self, search_on: bool) -> dict[str, Any]:
         options = self.options
@@ -291,13 +232,14 @@ class ForestGrower:
         limits: dict[str, Any],
         taking_part: NDArray[np.uint8],
         seeds: NDArray[np.uint64],
-        explored: Callable[[int, int], list[NDArray[Any]]] | None,
-    ) -> list[Any]:
-        """Grow all trees, in threads over blocks of trees."""
+        explored: CollectedTrees | None,
+    ) -> Iterator[Any]:
+        """Grow all trees, in threads over blocks of trees; yields them in order."""
         rows, n_trees = self.rows, self.options.n_trees
-        n_blocks = min(n_trees, 1 if self.n_jobs == 1 else 8 * self.n_jobs)
-        if self.options.verbose:
-            n_blocks = n_trees
+        # Blocks spare small fits the cost of many tasks; large ones would rather not wait for the
+        # last tree of a block, neither with their memory nor with their threads.
+        one_by_one = self.options.verbose or rows.table.n_rows >= _LARGE
+        n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
         stop = StopSignal()
         calls = (
             (
@@ -311,37 +253,18 @@ class ForestGrower:
                 limits,
                 seeds[first:end],
                 self.sample_seeds[first:end] if self.options.bootstrap else None,
-                None if explored is None else explored(first, end),
+                None if explored is None else explored.trees(first, end),
                 stop,
             )
             for first, end in spans(n_trees, n_blocks)
         )
         try:
-            blocks = in_threads(grow_trees, calls, self.n_jobs, self.options.verbose)
+            for block in in_threads(grow_trees, calls, self.n_jobs, self.options.verbose):
+                yield from block
         except BaseException:
             # joblib does not wait for its threads here: let them end soon instead of never.
             stop.request()
             raise
-        return [tree for block in blocks for tree in block]
-
-
-def _starts(sizes: list[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-
-
-def _share_leaves(
-    nodes: NDArray[Any], impure: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float32]:
-    """Table of distinct leaf distributions; `left` of impure leaves is made to point into it."""
-    identity = np.eye(n_classes, dtype=np.float32)
-    if len(impure) == 0:
-        return identity
-    shares = (impure / impure.sum(axis=1, keepdims=True)).astype(np.float32)
-    rows = shares.view(np.dtype((np.void, shares.itemsize * n_classes))).ravel()
-    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
-    is_impure = nodes["left"] < -n_classes
-    nodes["left"][is_impure] = ~(n_classes + place[~nodes["left"][is_impure] - n_classes])
-    return np.concatenate([identity, shares[first]])
 
 
 def _mean_importances(decrease: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,16 @@ def in_threads(
     calls: Iterable[tuple[Any, ...]],
     n_threads: int,
     verbose: int = 0,
-) -> list[Any]:
-    """Results of function(*arguments) for each call, in order."""
-    results: list[Any] = Parallel(n_jobs=n_threads, require="sharedmem", verbose=verbose)(
-        delayed(function)(*arguments) for arguments in calls
+) -> Iterator[Any]:
+    """Results of function(*arguments) for each call, in order, as they become ready."""
+    parallel = Parallel(
+        n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
     )
+    results: Iterator[Any] = parallel(delayed(function)(*arguments) for arguments in calls)
     return results
+
+
+def wait_for(results: Iterator[Any]) -> None:
+    """Run calls that return nothing to their end."""
+    for _ in results:
+        pass

@@ -15,6 +15,7 @@ import numpy as np
 cdef enum:
     SMALL = 32              # most keys that are ranked by counting
     MAX_DIGIT = 11          # 2,048 counters of 4 bytes stay in L1
+    MAX_PASSES = 6          # 32 bits in digits of 6
 
 ctypedef fused stored_t:
     uint8_t
@@ -90,10 +91,11 @@ cdef key_t* sort_keys(
     key_t* keys, key_t* spare, int64_t n_keys, int32_t shift, int32_t bits
 ) noexcept nogil:
     """Order keys by bits [shift, shift + bits); returns keys or spare, whichever holds them."""
-    cdef uint32_t[1 << 11] starts
+    cdef uint32_t[MAX_PASSES][1 << 11] starts
     cdef int64_t i
-    cdef int32_t digit, n_passes, largest
+    cdef int32_t digit, n_passes, largest, p
     cdef uint32_t mask, bucket, n_before, n_here
+    cdef key_t key
     cdef key_t* swap
     if n_keys <= SMALL:
         _rank_sort(keys, spare, n_keys)
@@ -108,19 +110,26 @@ cdef key_t* sort_keys(
         return keys
     digit = (bits + n_passes - 1) // n_passes
     mask = (<uint32_t> 1 << digit) - 1
-    for _ in range(n_passes):
-        memset(starts, 0, (mask + 1) * sizeof(uint32_t))
-        for i in range(n_keys):
-            starts[<uint32_t> (keys[i] >> shift) & mask] += 1
+    # All digits are counted in one sweep over the keys.
+    for p in range(n_passes):
+        memset(starts[p], 0, (mask + 1) * sizeof(uint32_t))
+    for i in range(n_keys):
+        key = keys[i] >> shift
+        starts[0][key & mask] += 1
+        for p in range(1, n_passes):
+            key = key >> digit
+            starts[p][key & mask] += 1
+    for p in range(n_passes):
         n_before = 0
         for bucket in range(mask + 1):
-            n_here = starts[bucket]
-            starts[bucket] = n_before
+            n_here = starts[p][bucket]
+            starts[p][bucket] = n_before
             n_before += n_here
         for i in range(n_keys):
-            bucket = <uint32_t> (keys[i] >> shift) & mask
-            spare[starts[bucket]] = keys[i]
-            starts[bucket] += 1
+            key = keys[i]
+            bucket = <uint32_t> (key >> shift) & mask
+            spare[starts[p][bucket]] = key
+            starts[p][bucket] += 1
         swap = keys
         keys = spare
         spare = swap

@@ -83,6 +83,7 @@ cdef inline int64_t _pack(
     const code_t* codes,
     code_t low,
     code_t missing,
+    bint has_missing,
     count_t tag,
 ) noexcept nogil:
     """Keys of the rows that have the feature; returns how many there are.
@@ -95,6 +96,13 @@ cdef inline int64_t _pack(
     cdef int32_t class_bits = work.class_bits
     cdef int64_t i
     cdef int64_t n_keys = 0
+    if not has_missing:
+        for i in range(n_rows):     # plain enough to be vectorised
+            if count_t is int64_t:
+                narrow[i] = ((codes[i] - low) << class_bits) | classes[i]
+            else:
+                wide[i] = (<uint64_t> (codes[i] - low) << 32) | <uint64_t> i
+        return n_rows
     for i in range(n_rows):
         if count_t is int64_t:
             narrow[n_keys] = ((codes[i] - low) << class_bits) | classes[i]
@@ -301,6 +309,7 @@ cdef inline bint _search_feature(
     count_t n_labeled,
     count_t n_unlabeled,
     count_t sum_squares,
+    double margin,
     Split* best,
 ) noexcept nogil:
     """Improve best by the cuts of one feature; returns whether some row misses it."""
@@ -308,7 +317,6 @@ cdef inline bint _search_feature(
     cdef code_t* codes = <code_t*> work.spare
     cdef code_t missing = table.n_codes[feature]
     cdef CodeRange found = gather(table, feature, work.rows + start, n_rows, codes)
-    cdef double margin = TIE * node_weight(criterion, <double> n_labeled, <double> n_unlabeled)
     cdef int64_t n_keys
     cdef int64_t n_cells
     cdef int32_t bits
@@ -332,7 +340,9 @@ cdef inline bint _search_feature(
             )
         return found.n_missing > 0
 
-    n_keys = _pack(work, start, n_rows, codes, found.low, missing, n_labeled)
+    n_keys = _pack(
+        work, start, n_rows, codes, found.low, missing, found.n_missing > 0, n_labeled
+    )
     bits = bit_length(found.high - found.low)
     if count_t is int64_t:
         narrow = sort_keys(
@@ -365,6 +375,7 @@ cdef Split best_split(
     work.node_counts holds the node's counts; n_labeled, n_unlabeled and sum_squares sum them up.
     """
     cdef Split best
+    cdef double margin = TIE * node_weight(criterion, <double> n_labeled, <double> n_unlabeled)
     cdef double loss
     cdef bint has_missing
     cdef int32_t n_drawn = 0
@@ -382,9 +393,11 @@ cdef Split best_split(
         feature = draw_feature(work.features, n_drawn, table.n_features, random_state)
         n_drawn += 1
         loss = best.loss
+        if loss <= 0.5 * margin:
+            continue   # no impurity is left to reduce; only the draws go on
         has_missing = _search_feature(
             criterion, table, limits, work, start, end, feature,
-            n_labeled, n_unlabeled, sum_squares, &best,
+            n_labeled, n_unlabeled, sum_squares, margin, &best,
         )
         if best.loss < loss:
             best.feature = feature

@@ -1,0 +1,129 @@
+"""From trees as they come out of the grow loop to the arrays of a frozen forest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._coding import RowStack, find_thresholds
+from lacforest._tree._builder import NODE
+from lacforest._tree._ranks import CodedColumns
+
+
+@dataclass
+class CollectedTrees:
+    """Grown trees one after the other, cuts still in codes.
+
+    Attributes
+    ----------
+    nodes : NODE array
+        ``left`` of an impure leaf is ``~(n_classes + row)`` of `impure`.
+    tree_start : int64 array of shape (n_trees + 1,)
+    counts : float64 array of shape (n_nodes, 2)
+        Labelled and unlabelled rows of each node; empty after Step II.
+    impure : float64 array of shape (n_impure, n_classes)
+        Class counts of the leaves that hold several classes.
+    decrease : float64 array of shape (n_trees, n_features)
+        Total decrease of the criterion.
+    """
+
+    nodes: NDArray[Any]
+    tree_start: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    impure: NDArray[np.float64]
+    decrease: NDArray[np.float64]
+
+    @property
+    def is_inner(self) -> NDArray[np.bool_]:
+        """Nodes that were split."""
+        split: NDArray[np.bool_] = self.nodes["left"] >= 0
+        return split
+
+    def trees(self, first: int, end: int) -> list[NDArray[Any]]:
+        """Nodes of the trees [first, end)."""
+        return [self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)]
+
+
+def collect_trees(grown: Iterable[Any], n_trees: int, n_classes: int) -> CollectedTrees:
+    """Append trees as they come, so that a forest never exists twice."""
+    nodes = np.empty(0, dtype=NODE)
+    starts, counts, impure, decrease = [0], [], [], []
+    n_impure = 0
+    for own, own_counts, own_impure, own_decrease in grown:
+        own["left"][own["left"] < -n_classes] -= n_impure
+        n_impure += len(own_impure)
+        starts.append(starts[-1] + len(own))
+        if starts[-1] > len(nodes):
+            # Room for all trees if they are like those so far; what is never touched costs nothing.
+            room = np.empty(int(1.2 * starts[-1] / (len(starts) - 1) * n_trees), dtype=NODE)
+            room[: starts[-2]] = nodes[: starts[-2]]
+            nodes = room
+        nodes[starts[-2] : starts[-1]] = own
+        if own_counts is not None:
+            counts.append(own_counts)
+        impure.append(own_impure)
+        decrease.append(own_decrease)
+    nodes.resize(starts[-1], refcheck=False)
+    return CollectedTrees(
+        nodes,
+        np.array(starts, dtype=np.int64),
+        np.concatenate(counts) if counts else np.zeros((0, 2)),
+        np.concatenate(impure),
+        np.stack(decrease),
+    )
+
+
+def place_thresholds(
+    trees: CollectedTrees,
+    explored: CollectedTrees | None,
+    explored_thresholds: NDArray[np.float64] | None,
+    columns: CodedColumns,
+    table: RowStack,
+) -> None:
+    """Overwrite the cuts of inner nodes by thresholds, some trees at a time to save memory."""
+    nodes, tree_start = trees.nodes, trees.tree_start
+    was_split = np.zeros(len(nodes), dtype=bool)  # in Step I: their thresholds are known
+    if explored is not None:
+        before = explored.is_inner
+        for t, first in enumerate(tree_start[:-1]):
+            own = before[explored.tree_start[t] : explored.tree_start[t + 1]]
+            was_split[first : first + len(own)] = own
+    # Each round reads the whole table once: few enough rounds, little enough memory.
+    most = max(1 << 16, table.n_rows * table.n_features // 32)
+    n_trees, first = len(tree_start) - 1, 0
+    while first < n_trees:
+        reach = int(np.searchsorted(tree_start, tree_start[first] + most, side="right")) - 1
+        end = max(first + 1, reach)
+        span = slice(tree_start[first], tree_start[end])
+        here = nodes[span]
+        members = np.flatnonzero((here["left"] >= 0) & ~was_split[span])
+        here["threshold"][members] = find_thresholds(here, members, columns, table)
+        first = end
+    if explored is not None and explored_thresholds is not None:
+        nodes["threshold"][was_split] = explored_thresholds
+
+
+def share_leaves(
+    nodes: NDArray[Any], impure: NDArray[np.float64], n_classes: int
+) -> NDArray[np.float32]:
+    """Table of distinct leaf distributions; `left` of impure leaves is made to point into it."""
+    identity = np.eye(n_classes, dtype=np.float32)
+    if len(impure) == 0:
+        return identity
+    shares = (impure / impure.sum(axis=1, keepdims=True)).astype(np.float32)
+    rows = shares.view(np.dtype((np.void, shares.itemsize * n_classes))).ravel()
+    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
+    is_impure = nodes["left"] < -n_classes
+    nodes["left"][is_impure] = ~(n_classes + place[~nodes["left"][is_impure] - n_classes])
+    return np.concatenate([identity, shares[first]])
+
+
+def drop_last_class(nodes: NDArray[Any], leaf_values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Take out the class that no leaf of a plain forest holds: its row and its column."""
+    n_known = leaf_values.shape[1] - 1
+    nodes["left"][nodes["left"] < -n_known] += 1
+    return np.delete(leaf_values[:, :n_known], n_known, axis=0)
