@@ -119,6 +119,7 @@ class ForestGrower:
         self.rows = rows
         self.options = options
         self.n_jobs = effective_n_jobs(options.n_jobs)
+        self.benches: list[Any] = []
         self.columns: CodedColumns = code_columns(rows.table, self.n_jobs)
         words = np.random.SeedSequence(options.entropy.tolist()).generate_state(
             3 * options.n_trees, np.uint64
@@ -255,6 +256,7 @@ class ForestGrower:
                 self.sample_seeds[first:end] if self.options.bootstrap else None,
                 None if explored is None else explored.trees(first, end),
                 stop,
+                self.benches,
             )
             for first, end in spans(n_trees, n_blocks)
         )

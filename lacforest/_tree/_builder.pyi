@@ -25,6 +25,7 @@ def grow_trees(
     sample_seeds: NDArray[np.uint64] | None,
     explored: list[NDArray[Any]] | None,
     stop: StopSignal,
+    benches: list[Any],
 ) -> list[
     tuple[NDArray[Any], NDArray[np.float64] | None, NDArray[np.float64], NDArray[np.float64]]
 ]: ...

@@ -435,6 +435,7 @@ def grow_trees(
     const uint64_t[::1] sample_seeds,
     explored,
     StopSignal stop,
+    list benches,
 ):
     """Grow a block of trees, or deepen the trees that phase 1 explored.
 
@@ -462,6 +463,9 @@ def grow_trees(
     explored : list of CODED_NODE arrays or None
         Trees of phase 1 to go on from.
     stop : StopSignal
+    benches : list
+        Scratch memory that blocks of one fit hand on to each other; empty at first. As many
+        come to be as blocks run at once.
 
     Returns
     -------
@@ -480,8 +484,8 @@ def grow_trees(
     cdef int32_t most_codes = <int32_t> bit_length(<uint32_t> columns.n_codes.max())
     # One bit stays free so that keys compare as signed integers, which SSE2 can.
     cdef bint narrow = weight is None and most_codes + bit_length(n_classes - 1) <= 31
-    cdef _Scratch scratch = _Scratch(n_rows, columns.table.n_features, n_classes, narrow)
-    cdef _GrowingTree tree = _GrowingTree(n_classes, columns.table.n_features)
+    cdef _Scratch scratch
+    cdef _GrowingTree tree
     cdef const uint8_t[::1] start = None
     if is_augmented:
         augmented.ratio = (<AugmentedGiniCriterion?> criterion).rule.ratio
@@ -489,6 +493,11 @@ def grow_trees(
     else:
         <GiniCriterion?> criterion
         plain.n_known = <class_t> (n_classes - 1)
+    try:
+        scratch, tree = benches.pop()
+    except IndexError:
+        scratch = _Scratch(n_rows, columns.table.n_features, n_classes, narrow)
+        tree = _GrowingTree(n_classes, columns.table.n_features)
     scratch.work.weight = &weight[0] if weight is not None else NULL
 
     grown = []
@@ -518,4 +527,5 @@ def grow_trees(
                     &plain, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
                 )
         grown.append(tree.to_arrays(is_augmented))
+    benches.append((scratch, tree))
     return grown
