@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tables import TABLES, AugmentedTable
+from benchmarks.tables import TABLES, AugmentedTable
 
 OURS = "lacforest"
 PEERS = {"scikit-learn": "sklearn", "intelex": "sklearnex", "ydf": "ydf"}
@@ -102,7 +102,7 @@ def peak_memory(table_name: str, n_threads: int) -> tuple[float, float]:
         "import sys, resource\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from compare_peers import fit, OURS\n"
-        "from tables import TABLES, gaussian_table\n"
+        "from benchmarks.tables import TABLES, gaussian_table\n"
         "fit(OURS, gaussian_table(300, 5, 2), 1)\n"  # imports are not the fit's
         f"table = TABLES[{table_name!r}]()\n"
         "def reset(): open('/proc/self/clear_refs', 'w').write('5')\n"
@@ -190,7 +190,7 @@ def main() -> None:
     for table_name in options.tables:
         compare(table_name, options.threads, options.repeat, options.budget)
     if options.growth:
-        from tables import gaussian_table
+        from benchmarks.tables import gaussian_table
 
         tables = {n: gaussian_table(n, 20, 5) for n in (100_000, 1_000_000)}
         tasks = {str(n): lambda t=t: fit(OURS, t, options.threads[-1]) for n, t in tables.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-import keel
+from benchmarks import keel
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, roc_auc_score

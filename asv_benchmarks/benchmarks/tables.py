@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import keel
+from benchmarks import keel
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification

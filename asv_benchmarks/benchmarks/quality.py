@@ -1,0 +1,38 @@
+"""How well the forest learns: digits with half of the classes hidden."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.metrics import roc_auc_score
+
+from lacforest import LACForestClassifier
+
+
+class Digits:
+    """Means over five splits, theta given."""
+
+    timeout = 120
+
+    def setup_cache(self):
+        X, y = load_digits(return_X_y=True)
+        results = []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            truth = np.where(np.isin(y, rng.choice(10, 5, replace=False)), -1, y)
+            known = rng.permutation(np.flatnonzero(truth >= 0))
+            new = rng.permutation(np.flatnonzero(truth < 0))
+            unlabeled = np.concatenate([known[400:700], new[:300]])
+            test = np.concatenate([known[700:850], new[300:450]])
+            forest = LACForestClassifier(theta=0.5, random_state=seed)
+            forest.fit(X[known[:400]], truth[known[:400]], X_unlabeled=X[unlabeled])
+            accuracy = forest.score(X[test], truth[test])
+            auc = roc_auc_score(truth[test] < 0, forest.novelty_score(X[test]))
+            results.append((accuracy, auc))
+        return np.mean(results, axis=0)
+
+    def track_accuracy(self, results):
+        return float(results[0])
+
+    def track_auc_of_the_new_class(self, results):
+        return float(results[1])
