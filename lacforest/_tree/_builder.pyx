@@ -16,7 +16,7 @@ from lacforest._tree._ranks cimport CodedColumns
 from lacforest._tree._splitter cimport best_split
 from lacforest._tree._types cimport (
     N_CELLS, AugmentedGini, CodeTable, Gini, Limits, Node, Slice, Split, Workspace, class_t,
-    count_t, criterion_t, row_t
+    check, count_t, criterion_t, row_t
 )
 
 import numpy as np
@@ -210,6 +210,7 @@ cdef inline void _count_node(
     cdef int32_t k
     memset(counts, 0, work.n_classes * sizeof(count_t))
     for i in range(start, end):
+        check(work.classes[i] <= last)
         if count_t is double:
             if work.weight != NULL and work.classes[i] < last:
                 counts[work.classes[i]] += work.weight[work.rows[i]]
@@ -286,6 +287,7 @@ cdef int _grow(
     while tree.n_open > 0:
         tree.n_open -= 1
         here = tree.stack[tree.n_open]
+        check(0 <= here.start <= here.end and here.node < tree.n_nodes)
         n_since_poll += limits.max_features * (here.end - here.start) + 1
         if stop.requested or n_since_poll > POLL_EVERY:
             n_since_poll = 0

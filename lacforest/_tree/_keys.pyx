@@ -8,7 +8,7 @@ fit the node. All give the same order.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from lacforest._tree._types cimport CodeRange, CodeTable, code_t, key_t, row_t
+from lacforest._tree._types cimport CodeRange, CodeTable, check, code_t, key_t, row_t
 
 import numpy as np
 
@@ -24,7 +24,7 @@ ctypedef fused stored_t:
 
 
 cdef inline CodeRange _gather(
-    const stored_t* column, const row_t* rows, int64_t n_rows, code_t* codes
+    const stored_t* column, int64_t n_table, const row_t* rows, int64_t n_rows, code_t* codes
 ) noexcept nogil:
     cdef CodeRange found
     cdef int64_t i
@@ -32,6 +32,7 @@ cdef inline CodeRange _gather(
     low = <code_t> 0xFFFFFFFF
     high = 0
     for i in range(n_rows):
+        check(rows[i] < n_table)
         code = column[rows[i]]
         codes[i] = code
         low = code if code < low else low
@@ -50,12 +51,15 @@ cdef CodeRange gather(
     cdef code_t missing = table.n_codes[feature]
     cdef CodeRange found
     cdef int64_t i
+    cdef int64_t n_table = table.n_rows
+    check(0 <= feature < table.n_features and n_rows > 0)
     if width == 2:
-        found = _gather(<const uint16_t*> table.column[feature], rows, n_rows, codes)
+        found = _gather(<const uint16_t*> table.column[feature], n_table, rows, n_rows, codes)
     elif width == 1:
-        found = _gather(<const uint8_t*> table.column[feature], rows, n_rows, codes)
+        found = _gather(<const uint8_t*> table.column[feature], n_table, rows, n_rows, codes)
     else:
-        found = _gather(<const uint32_t*> table.column[feature], rows, n_rows, codes)
+        found = _gather(<const uint32_t*> table.column[feature], n_table, rows, n_rows, codes)
+    check(found.high <= missing)
     if not table.has_missing[feature] or found.high != missing:
         return found
 
@@ -128,6 +132,7 @@ cdef key_t* sort_keys(
         for i in range(n_keys):
             key = keys[i]
             bucket = <uint32_t> (key >> shift) & mask
+            check(starts[p][bucket] < n_keys)
             spare[starts[p][bucket]] = key
             starts[p][bucket] += 1
         swap = keys

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from lacforest._tree._keys cimport code_at, gather
 from lacforest._tree._types cimport (
-    CodeTable, Node, Split, Workspace, class_t, code_t, row_t
+    CodeTable, Node, Split, Workspace, check, class_t, code_t, row_t
 )
 
 
@@ -97,6 +97,7 @@ cdef int64_t split(
         right_classes[n_right] = label
         n_left += left
         n_right += not left
+    check(n_left + n_right == n_rows and n_left > 0 and n_right > 0)
     memcpy(rows + n_left, right_rows, n_right * sizeof(row_t))
     memcpy(classes + n_left, right_classes, n_right * sizeof(class_t))
     return start + n_left
@@ -127,7 +128,9 @@ cdef void reseed_by_leaf(
         leaf_start[i + 1] += leaf_start[i]
     # leaf_start[j] advances to the end of slice j, which is where slice j + 1 began.
     for i in range(n_rows):
+        check(0 <= leaf[i] < n_nodes)
         place = leaf_start[leaf[i]]
+        check(place < n_rows)
         leaf_start[leaf[i]] = place + 1
         seated_rows[place] = work.rows[i]
         seated_classes[place] = work.classes[i]

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 
 from lacforest._tree._partition cimport leaves_of_rows
 from lacforest._tree._ranks cimport CodedColumns
-from lacforest._tree._types cimport Node, OpenBlock, row_t
+from lacforest._tree._types cimport Node, OpenBlock, check, row_t
 
 cdef enum:
     BLOCK = 2048            # rows sent down together
@@ -105,6 +105,7 @@ cdef void _walk_block(
                     low += not right
                     high -= right
             here.side = 1 - here.side
+            check(here.start <= low <= here.end and n_open < BLOCK)
             if low < here.end and low > here.start:
                 stack[n_open].node = node.left + 1
                 stack[n_open].start = <int32_t> low

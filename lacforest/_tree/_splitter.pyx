@@ -15,8 +15,8 @@ from lacforest._tree._criterion cimport cut_loss, may_beat, move, node_weight, s
 from lacforest._tree._keys cimport bit_length, gather, sort_keys
 from lacforest._tree._random cimport draw_feature
 from lacforest._tree._types cimport (
-    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, class_t,
-    code_t, count_t, criterion_t
+    N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, check,
+    class_t, code_t, count_t, criterion_t
 )
 
 # Relative to the node's weight. Sums of a million rows err by about 1e-13 of it.
@@ -166,6 +166,7 @@ cdef inline void _walk_keys(
                 amount = work.weight[work.rows[start + <uint32_t> wide[i]]]
             else:
                 amount = 1
+        check(k < <uint32_t> work.n_classes)
         move(criterion, k, amount, left_counts, node_counts,
              &left_labeled, &left_unlabeled, &left_squares, &right_squares)
         if i + 1 == n_keys:
@@ -201,6 +202,7 @@ cdef inline void _count_cells(
     cdef const class_t* classes = work.classes + start
     cdef int64_t n_classes = work.n_classes
     cdef int64_t i
+    check((<int64_t> (high - low) + 1) * n_classes <= N_CELLS)
     memset(cells, 0, (<int64_t> (high - low) + 1) * n_classes * sizeof(count_t))
     for i in range(n_rows):
         if codes[i] != missing:

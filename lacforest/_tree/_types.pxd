@@ -4,6 +4,11 @@ from libc.stdint cimport (
     int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 )
 
+# Invariants of raw pointers, which Cython does not check: nothing in a release, an abort in a build
+# with bounds_checks.
+cdef extern from "<assert.h>" nogil:
+    void check "assert" (bint condition) noexcept
+
 ctypedef uint32_t row_t      # a row of the stacked table: labelled rows first, then unlabelled
 ctypedef uint16_t class_t    # 0..K-1 known; K = unlabelled (phase 1), pseudo-labelled (phase 2)
 ctypedef uint32_t code_t     # rank of a value in its column; n_codes of the column = missing
