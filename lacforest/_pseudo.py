@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,9 @@ def floor_with_tolerance(value: float) -> int:
     ``0.29 * 100`` is 28.999999999999996 in binary; the paper's floor(0.29 * 100) is 29.
     """
     nearest = round(value)
-    return nearest if abs(value - nearest) <= 1e-9 * max(1.0, abs(value)) else math.floor(value)
+    # A few units in the last place: what the rounding of a share and of one product can do.
+    is_integer = abs(value - nearest) <= 8 * sys.float_info.epsilon * abs(value)
+    return nearest if is_integer else math.floor(value)
 
 
 def ceil_with_tolerance(value: float) -> int:

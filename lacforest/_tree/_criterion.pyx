@@ -1,5 +1,7 @@
 """Python faces of the two criteria, for tests and for people with a node and a question."""
 
+from libc.math cimport INFINITY
+
 from lacforest._tree._types cimport AugmentedGini, Gini
 from lacforest._tree._criterion cimport augmented_gini, augmented_proportion, gini, side_loss
 
@@ -13,6 +15,11 @@ def _checked_counts(counts, name):
     if not np.all(np.isfinite(values)) or (values < 0).any():
         raise ValueError(f"{name} must be finite and not negative, got {counts!r}")
     return values
+
+
+def _check_unlabeled(double count, name):
+    if not 0.0 <= count < INFINITY:
+        raise ValueError(f"{name} must be finite and not negative, got {count}")
 
 
 def augmented_proportions(const double[:, :] counts, double ratio):
@@ -81,6 +88,7 @@ cdef class AugmentedGiniCriterion:
         ndarray of shape (n_known_classes + 1,)
         """
         values = _checked_counts(counts, "counts")
+        _check_unlabeled(n_unlabeled, "n_unlabeled")
         total = values.sum()
         new = augmented_proportion(self.rule.ratio, total, n_unlabeled)
         return np.append((1.0 - new) * values / (total if total > 0 else 1.0), new)
@@ -88,6 +96,7 @@ cdef class AugmentedGiniCriterion:
     def impurity(self, counts, double n_unlabeled):
         """G_C (Eqn 2) of a node with these labelled counts and unlabelled rows."""
         values = _checked_counts(counts, "counts")
+        _check_unlabeled(n_unlabeled, "n_unlabeled")
         return augmented_gini(self.rule.ratio, values.sum(), n_unlabeled, values @ values)
 
     def reduction(
@@ -98,6 +107,8 @@ cdef class AugmentedGiniCriterion:
         right = _checked_counts(right_counts, "right_counts")
         if left.shape[0] != right.shape[0]:
             raise ValueError("left_counts and right_counts must name the same classes")
+        _check_unlabeled(left_unlabeled, "left_unlabeled")
+        _check_unlabeled(right_unlabeled, "right_unlabeled")
         n_unlabeled = left_unlabeled + right_unlabeled
         if not n_unlabeled > 0:
             raise ValueError("R_C is undefined for a node without unlabelled rows")
@@ -116,6 +127,9 @@ cdef class GiniCriterion:
     >>> GiniCriterion().impurity([5, 5])
     0.5
     """
+
+    def __reduce__(self):
+        return type(self), ()
 
     def impurity(self, counts):
         """1 - sum_k p_k^2 of a node with these class counts."""
