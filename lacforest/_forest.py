@@ -17,16 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacforest._forest_arrays import ForestArrays
 from lacforest._grow import ForestGrower, GrownForest, GrowthOptions, TrainingRows
+from lacforest._labels import Labels
+from lacforest._parameters import check_max_features, check_theta, check_tree_parameters
 from lacforest._tree._criterion import AugmentedGiniCriterion
 from lacforest._tree_view import TreeViews
-from lacforest._validation import (
-    Labels,
-    check_max_features,
-    check_prediction_table,
-    check_theta,
-    check_training_rows,
-    check_tree_parameters,
-)
+from lacforest._validation import check_prediction_table, check_training_rows
 
 
 @contextmanager
@@ -206,12 +201,12 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
         """
         with _unchanged_on_failure(self):
             check_tree_parameters(self)
+            theta = check_theta(self.theta)
             rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled)
             grower = ForestGrower(rows, self._growth_options(rows))
             if rows.n_unlabeled == 0:
-                theta, grown = None, grower.grow_plain()
+                grown = grower.grow_plain()
             else:
-                theta = check_theta(self.theta)
                 grown = grower.grow(theta)
                 self._warn_if_unexplored(grown)
             self._remember(rows, labels, theta, grown)
@@ -244,13 +239,13 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _remember(
-        self, rows: TrainingRows, labels: Labels, theta: float | None, grown: GrownForest
+        self, rows: TrainingRows, labels: Labels, theta: float, grown: GrownForest
     ) -> None:
         self.classes_ = labels.classes
         self.known_classes_ = labels.known
         self.new_label_ = labels.new_label
         self.new_class_index_ = labels.new_index
-        self.theta_ = theta
+        self.theta_ = theta if rows.n_unlabeled > 0 else None
         self.pseudo_labels_ = grown.pseudo_labels
         self.unlabeled_score_ = grown.unlabeled_score
         self.feature_importances_ = grown.feature_importances

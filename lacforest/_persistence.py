@@ -1,7 +1,8 @@
 """Model files: a JSON header and raw arrays. No pickle, nothing in a file is ever executed.
 
-Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, then
-the arrays at offsets that are multiples of 64, counted from the end of the header rounded up to 64.
+Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian), the header, 4 bytes
+with its CRC-32 (little-endian), then the arrays at offsets that are multiples of 64, counted from
+the end of the CRC-32 rounded up to 64.
 Each array is stored as it is in memory, or deflated. The header names the format version; a reader
 accepts every version up to its own.
 """
@@ -37,7 +38,11 @@ _DTYPES = {
     "bool": np.dtype("?"),
 }
 _FOREST_ARRAYS = ("nodes", "tree_start", "leaf_values", "n_explored", "explored_counts")
-_FITTED_ARRAYS = ("pseudo_labels_", "unlabeled_score_", "feature_importances_")
+_FITTED_ARRAYS = {
+    "pseudo_labels_": np.dtype(bool),
+    "unlabeled_score_": np.dtype(np.float64),
+    "feature_importances_": np.dtype(np.float64),
+}
 
 
 class ModelFileError(ValueError):
@@ -73,7 +78,10 @@ def _decode(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) == {"numpy", "value"}:
-        return np.dtype(value["numpy"]).type(_decode(value["value"]))
+        dtype = np.dtype(value["numpy"])
+        if dtype.kind not in "biufU":
+            raise ModelFileError(f"the header holds a value of type {dtype}")
+        return dtype.type(_decode(value["value"]))
     if set(value) == {"float"}:
         return float(value["float"])
     if set(value) == {"pairs"}:
@@ -82,7 +90,9 @@ def _decode(value: Any) -> Any:
 
 
 def _encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
-    if labels.dtype.kind == "O" and not all(isinstance(label, str) for label in labels):
+    if labels.dtype.kind not in "OUbiuf" or (
+        labels.dtype.kind == "O" and not all(isinstance(label, str) for label in labels)
+    ):
         raise TypeError(
             "cannot save labels that are neither numbers nor text; convert y to one of them"
         )
@@ -96,6 +106,8 @@ def _decode_labels(labels: Any, where: str) -> NDArray[Any]:
         raise ModelFileError(f"{where} is not a list of labels")
     if dtype.kind in "OU" and not all(isinstance(item, str) for item in items):
         raise ModelFileError(f"{where} mixes text with something else")
+    if dtype.kind == "U" and dtype.itemsize > 4 * max(1, *map(len, items)):
+        raise ModelFileError(f"{where} claims {dtype.itemsize} bytes a label")
     array = np.array(items, dtype=dtype)
     if array.ndim != 1 or len(np.unique(array)) != len(items):
         raise ModelFileError(f"{where} holds a label twice")
@@ -148,6 +160,7 @@ def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) ->
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(MAGIC + len(text).to_bytes(8, "little") + text)
+            file.write(zlib.crc32(text).to_bytes(4, "little"))
             for block in stored:
                 file.write(bytes(_aligned(file.tell()) - file.tell()))
                 file.write(block)
@@ -201,7 +214,15 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
         return _rebuild(cls, header, arrays)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (
+        AttributeError,
+        KeyError,
+        MemoryError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ModelFileError(
             f"{os.fspath(path)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
@@ -216,6 +237,8 @@ def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
     text = file.read(length)
     if len(text) < length:
         raise ModelFileError("it ends within its header")
+    if file.read(4) != zlib.crc32(text).to_bytes(4, "little"):
+        raise ModelFileError("its header is damaged: the checksum does not match")
     header = json.loads(text)
     if not isinstance(header, dict) or not isinstance(header.get("version"), int):
         raise ModelFileError("its header names no version")
@@ -230,7 +253,7 @@ def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
         raise ModelFileError("its header names no size")
     if not isinstance(header["deflated"], bool):
         raise ModelFileError("its header does not say whether arrays are deflated")
-    return header, _aligned(len(MAGIC) + 8 + length)
+    return header, _aligned(len(MAGIC) + 8 + length + 4)
 
 
 def _read_array(payload: memoryview, header: dict[str, Any], name: str) -> NDArray[Any]:
@@ -265,9 +288,10 @@ def _inflate(content: memoryview, n_bytes: int, name: str) -> bytes:
     decoder = zlib.decompressobj()
     try:
         inflated = decoder.decompress(content, n_bytes) if n_bytes else b""
+        longer = n_bytes and not decoder.eof and decoder.decompress(decoder.unconsumed_tail, 1)
     except zlib.error as error:
         raise ModelFileError(f"array {name} is damaged: {error}") from error
-    if n_bytes and (not decoder.eof and decoder.decompress(decoder.unconsumed_tail, 1)):
+    if longer:
         raise ModelFileError(f"array {name} is longer than it claims")
     return inflated
 
@@ -299,13 +323,20 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     theta, n_labeled = header["theta"], header["n_labeled"]
     if (theta is None) != (index is None) or (theta is not None and not 0 < float(theta) < 1):
         raise ModelFileError("theta makes no sense")
-    if not float(n_labeled) > 0:
+    if not 0 < float(n_labeled) < np.inf:
         raise ModelFileError("the number of labelled rows makes no sense")
     names = header["feature_names"]
     if names is not None:
-        if not isinstance(names, list) or len(names) != n_features:
+        if not (
+            isinstance(names, list)
+            and len(names) == n_features
+            and all(isinstance(name, str) for name in names)
+        ):
             raise ModelFileError("the feature names do not match the features")
         estimator.feature_names_in_ = np.array(names, dtype=object)
+    for name, dtype in _FITTED_ARRAYS.items():
+        if arrays[name].dtype != dtype:
+            raise ModelFileError(f"{name} has the wrong type")
     shapes = [arrays[name].shape for name in _FITTED_ARRAYS]
     if shapes[0] != shapes[1] or shapes[2] != (n_features,):
         raise ModelFileError("the facts about training rows do not match each other")

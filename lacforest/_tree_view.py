@@ -133,6 +133,8 @@ class TreeView:
         )
         if self._forest.explored_counts.dtype != np.float64:
             counts = np.rint(counts)  # undo the rounding of float32 distributions
+        elif self._criterion is not None:
+            counts[:, -1] = np.rint(counts[:, -1])  # pseudo-labelled rows weigh 1
         for node in np.flatnonzero(~self._is_leaf)[::-1]:
             left = self._nodes["left"][node]
             counts[node] = counts[left] + counts[left + 1]

@@ -1,6 +1,7 @@
 """Looking into fitted forests: when two are the same, where a row goes, what Step I left."""
 
 from dataclasses import fields
+from typing import NamedTuple
 
 import numpy as np
 from numpy.testing import assert_array_equal
@@ -45,9 +46,21 @@ def border_is_tied(forest):
     return scores[chosen].min() - scores[~chosen].max() <= 1e-12
 
 
+class Exploration(NamedTuple):
+    """Trees of Step I one after the other, their cuts in codes and as thresholds."""
+
+    nodes: np.ndarray
+    tree_start: np.ndarray
+    thresholds: np.ndarray  # one a node, NaN at leaves
+
+
 def explore(forest, problem):
-    """Step I alone, as the estimator runs it: the grower and its trees in codes."""
+    """Step I alone, as the estimator runs it, and the grower that ran it."""
     rows, _ = check_training_rows(forest, problem.X, problem.y, None, problem.X_unlabeled)
     grower = ForestGrower(rows, forest._growth_options(rows))
     criterion = AugmentedGiniCriterion(problem.theta, rows.labeled_total, rows.n_unlabeled)
-    return grower, grower._explore(criterion)
+    explored = grower._explore(criterion)
+    nodes = explored.trees.nodes
+    thresholds = np.full(len(nodes), np.nan)
+    thresholds[nodes["left"] >= 0] = explored.thresholds
+    return grower, Exploration(nodes, explored.trees.tree_start, thresholds)

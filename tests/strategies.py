@@ -57,6 +57,10 @@ class Problem:
     def but(self, **changes):
         return replace(self, **changes)
 
+    def without_unlabeled(self):
+        """The plain forest of the known classes."""
+        return self.but(X_unlabeled=self.X_unlabeled[:0])
+
     def with_table(self, table):
         """The same problem on other values, labelled rows first."""
         return self.but(X=table[: len(self.X)], X_unlabeled=table[len(self.X) :])
@@ -73,9 +77,8 @@ class Problem:
         with warnings.catch_warnings():
             # Small problems often have no feasible cut; that is no reason to fail here.
             warnings.filterwarnings("ignore", message="Step I found no feasible split")
-            return forest.fit(
-                self.X, self.y, sample_weight=self.weight, X_unlabeled=self.X_unlabeled
-            )
+            unlabeled = self.X_unlabeled if self.n_unlabeled > 0 else None
+            return forest.fit(self.X, self.y, self.weight, X_unlabeled=unlabeled)
 
 
 def _columns(n_rows, values):

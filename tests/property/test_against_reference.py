@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from forests import border_is_tied, n_explored
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.criterion import Totals, augmented_gini, gini
 from reference.forest import grow_forest, n_pseudo_labels, top_rows
@@ -11,7 +12,7 @@ from strategies import Problem, problems, seeds
 
 N_TREES = 2
 # The naive forest takes about 30 ms a problem; most bugs show within the first 50.
-slow = settings(max_examples=150)
+slow = settings(max_examples=100)
 
 
 def expected_arrays(tree):
@@ -26,9 +27,7 @@ def expected_arrays(tree):
 
 
 def assert_same_splits(forest, naive):
-    for view, tree, explored in zip(
-        forest.estimators_, naive.trees, naive.n_explored, strict=True
-    ):
+    for view, tree, explored in zip(forest.estimators_, naive.trees, naive.n_explored, strict=True):
         found = zip(
             view.children_left.tolist(),
             view.feature.tolist(),
@@ -102,6 +101,22 @@ def test_integer_weights(problem, seed):
 def test_bootstrap(problem, seed):
     # A sample need not hold every labelled row, and every row must still find its leaf.
     check(problem, seed, bootstrap=True)
+
+
+@slow
+@given(problem=problems(), seed=seeds, bootstrap=st.booleans())
+def test_known_classes_alone(problem, seed, bootstrap):
+    # Without unlabelled rows only Step II is left, from the root on.
+    plain = problem.without_unlabeled()
+    forest = plain.fit(N_TREES, random_state=seed, bootstrap=bootstrap)
+    naive = grow_forest(plain, N_TREES, seed, bootstrap)
+    assert_same_splits(forest, naive)
+    assert forest.classes_.tolist() == list(range(problem.n_known))
+    for view, tree in zip(forest.estimators_, naive.trees, strict=True):
+        for i, node in enumerate(tree):
+            assert_allclose(view.value[i], naive.distribution(node)[:-1], atol=1e-9)
+    expected = [naive.probabilities(row)[:-1] for row in problem.everyone.tolist()]
+    assert_allclose(forest.predict_proba(problem.everyone), expected, rtol=0, atol=1e-6)
 
 
 @slow

@@ -1,14 +1,14 @@
 """What may change in the data without changing the forest, or what it says."""
 
 import numpy as np
-from forests import assert_same_forest, border_is_tied
+from forests import assert_same_forest, border_is_tied, n_explored
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import increasing_maps, permutations, problems, seeds
 
 # A fit of three trees takes 3 ms and drawing a problem about as long.
-several = settings(max_examples=150)
+several = settings(max_examples=100)
 
 
 @several
@@ -18,9 +18,7 @@ def test_scaling_by_a_power_of_two_changes_no_prediction(problem, seed, exponent
     scaled = problem.with_table(problem.everyone * 2.0**exponent)
     forest, other = problem.fit(random_state=seed), scaled.fit(random_state=seed)
     assert_array_equal(forest.unlabeled_score_, other.unlabeled_score_)
-    assert_array_equal(
-        forest.predict_proba(problem.everyone), other.predict_proba(scaled.everyone)
-    )
+    assert_array_equal(forest.predict_proba(problem.everyone), other.predict_proba(scaled.everyone))
     for tree, scaled_tree in zip(forest.estimators_, other.estimators_, strict=True):
         inner = tree.children_left >= 0
         assert_array_equal(tree.threshold[inner] * 2.0**exponent, scaled_tree.threshold[inner])
@@ -80,6 +78,22 @@ def test_an_integer_weight_is_a_repeated_row(problem, seed):
         weight=None,
     )
     assert_same_forest(problem.fit(random_state=seed), repeated.fit(random_state=seed))
+
+
+@several
+@given(problem=problems(with_weight=True), seed=seeds, exponent=st.integers(1, 8))
+def test_the_unit_of_weights_does_not_matter_to_step_one(problem, seed, exponent):
+    # Definition 1 knows labelled rows as shares of n_l. (Step II mixes them with pseudo-labelled
+    # rows, which weigh 1; and below a weight of 1 min_samples_leaf begins to bind.)
+    other = problem.but(weight=problem.weight * 2.0**exponent).fit(random_state=seed)
+    forest = problem.fit(random_state=seed)
+    assert_array_equal(forest.unlabeled_score_, other.unlabeled_score_)
+    for tree, other_tree in zip(forest.estimators_, other.estimators_, strict=True):
+        assert n_explored(tree) == n_explored(other_tree)
+        inner = (tree.children_left >= 0) & (tree.children_left < n_explored(tree))
+        inner = np.flatnonzero(inner)
+        assert_array_equal(tree.feature[inner], other_tree.feature[inner])
+        assert_array_equal(tree.threshold[inner], other_tree.threshold[inner])
 
 
 @several

@@ -61,9 +61,7 @@ def test_leaves_hold_the_rows_that_walk_to_them(problem, seed, bootstrap):
         totals = counts.sum(axis=1)
         assert_array_equal(totals[~is_leaf], 0)
         filled = is_leaf & (totals > 0)
-        assert_array_equal(
-            tree.value[filled], (counts / totals.clip(1)[:, None])[filled][:, order]
-        )
+        assert_array_equal(tree.value[filled], (counts / totals.clip(1)[:, None])[filled][:, order])
         assert_array_equal(tree.n_labeled[is_leaf], counts[is_leaf, :-1].sum(axis=1))
 
 

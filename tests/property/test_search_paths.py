@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import problems, seeds
 
-from lacforest import AugmentedGiniCriterion, GiniCriterion
-from lacforest._coding import RowStack, code_columns
+from lacforest import AugmentedGiniCriterion, GiniCriterion, LACForestClassifier
+from lacforest._coding import RowStack
+from lacforest._grow import ForestGrower, TrainingRows
 from lacforest._pseudo import ceil_with_tolerance
-from lacforest._tree._builder import CODED_NODE, StopSignal, grow_trees
+from lacforest._tree._builder import CODED_NODE
 from lacforest._tree._ranks import CodedColumns
 
 several = settings(max_examples=100)
@@ -23,41 +24,28 @@ several = settings(max_examples=100)
 MANY = 10_000
 
 
-def limits(problem, search_on):
-    return {
-        "min_labeled": ceil_with_tolerance(problem.gamma * len(problem.X)),
-        "min_unlabeled": ceil_with_tolerance(problem.gamma * problem.n_unlabeled),
-        "min_leaf": 1,
-        "min_split": 2,
-        "max_depth": 2**31 - 1,
-        "max_features": problem.max_features,
-        "search_on": search_on,
-    }
-
-
-def grow(problem, seed, columns, criterion, n_classes=None, weight=None):
+def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
     """One tree of one step on all rows, as CODED_NODEs, counts, impure leaves, importances."""
-    n_classes = n_classes or problem.n_known + 1
-    classes = np.concatenate([problem.codes, np.full(problem.n_unlabeled, n_classes - 1)])
-    ((nodes, counts, impure, importances),) = grow_trees(
-        columns,
-        classes.astype(np.uint16),
-        weight,
-        np.ones(len(classes), dtype=np.uint8),
-        len(problem.X),
-        n_classes,
-        criterion,
-        limits(problem, search_on=isinstance(criterion, GiniCriterion)),
-        np.array([seed], dtype=np.uint64),
-        None,
-        None,
-        StopSignal(),
+    n_known = n_known or problem.n_known
+    n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
+    rows = TrainingRows(
+        table=RowStack([problem.everyone]),
+        classes=np.append(problem.codes, [n_known] * n_unlabeled).astype(np.uint16),
+        weight=weight,
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+        n_known=n_known,
     )
+    shape = LACForestClassifier(1, max_features=problem.max_features, random_state=seed)
+    grower = ForestGrower(rows, shape._growth_options(rows))
+    grower.columns = with_gaps(grower.columns, gap)
+    limits = grower._limits(search_on=isinstance(criterion, GiniCriterion))
+    limits["min_labeled"] = ceil_with_tolerance(problem.gamma * n_labeled)
+    limits["min_unlabeled"] = ceil_with_tolerance(problem.gamma * n_unlabeled)
+    everyone = np.ones(n_labeled + n_unlabeled, dtype=np.uint8)
+    (tree,) = grower._grow_all(criterion, limits, everyone, grower.explore_seeds, None)
+    nodes, counts, impure, importances = tree
     return nodes.view(CODED_NODE), counts, impure, importances
-
-
-def coded(problem):
-    return code_columns(RowStack([problem.everyone]), n_jobs=1)
 
 
 def with_gaps(columns, gap):
@@ -73,6 +61,14 @@ def make_criterion(name, problem):
     if name == "gini":
         return GiniCriterion()
     return AugmentedGiniCriterion(problem.theta, len(problem.X), problem.n_unlabeled)
+
+
+def without_empty_classes(tree, problem):
+    """The tree with the columns of classes that some row has; the last is the unlabelled one."""
+    nodes, counts, impure, importances = tree
+    kept = impure[:, [*range(problem.n_known), -1]]
+    assert impure.sum() == kept.sum()
+    return nodes, counts, kept, importances
 
 
 def assert_same_tree(one, other, gap=1):
@@ -92,9 +88,9 @@ def assert_same_tree(one, other, gap=1):
 @several
 @given(problem=problems(max_rows=100), seed=seeds, name=criteria)
 def test_gaps_between_codes_change_nothing(problem, seed, name):
-    columns, criterion = coded(problem), make_criterion(name, problem)
-    dense = grow(problem, seed, columns, criterion)
-    sparse = grow(problem, seed, with_gaps(columns, MANY), criterion)
+    criterion = make_criterion(name, problem)
+    dense = grow(problem, seed, criterion)
+    sparse = grow(problem, seed, criterion, gap=MANY)
     assert_same_tree(dense, sparse, MANY)
     leaf = dense[0]["left"] < 0
     assert_array_equal(dense[0]["left"][leaf], sparse[0]["left"][leaf])
@@ -103,24 +99,19 @@ def test_gaps_between_codes_change_nothing(problem, seed, name):
 @several
 @given(problem=problems(max_rows=100), seed=seeds, name=criteria)
 def test_classes_without_rows_change_nothing(problem, seed, name):
-    columns, criterion = coded(problem), make_criterion(name, problem)
-    few = grow(problem, seed, columns, criterion)
-    many = grow(problem, seed, columns, criterion, n_classes=MANY)
-    # The last class is another one; the classes between have no rows.
-    kept = [*range(problem.n_known), MANY - 1]
-    nodes, counts, impure, importances = many
-    assert impure.sum() == impure[:, kept].sum()
-    assert_same_tree(few, (nodes, counts, impure[:, kept], importances))
+    criterion = make_criterion(name, problem)
+    few = grow(problem, seed, criterion)
+    many = grow(problem, seed, criterion, n_known=MANY)
+    assert_same_tree(few, without_empty_classes(many, problem))
 
 
 @several
 @given(problem=problems(max_rows=100), seed=seeds, name=criteria, gap=st.sampled_from([1, MANY]))
 def test_counting_in_doubles_changes_nothing(problem, seed, name, gap):
-    columns, criterion = with_gaps(coded(problem), gap), make_criterion(name, problem)
+    criterion = make_criterion(name, problem)
     ones = np.ones(len(problem.everyone))
     assert_same_tree(
-        grow(problem, seed, columns, criterion),
-        grow(problem, seed, columns, criterion, weight=ones),
+        grow(problem, seed, criterion, gap), grow(problem, seed, criterion, gap, weight=ones)
     )
 
 
@@ -129,9 +120,7 @@ def test_counting_in_doubles_changes_nothing(problem, seed, name, gap):
 def test_keys_too_wide_for_four_bytes_change_nothing(problem, seed, name):
     # Codes of 22 bits or more and classes of 10 do not fit: the search falls back to 8 bytes.
     gap = 2**30 // (2 * len(problem.everyone))
-    columns, criterion = coded(problem), make_criterion(name, problem)
-    narrow = grow(problem, seed, columns, criterion)
-    wide = grow(problem, seed, with_gaps(columns, gap), criterion, n_classes=1000)
-    kept = [*range(problem.n_known), 999]
-    nodes, counts, impure, importances = wide
-    assert_same_tree(narrow, (nodes, counts, impure[:, kept], importances), gap)
+    criterion = make_criterion(name, problem)
+    narrow = grow(problem, seed, criterion)
+    wide = grow(problem, seed, criterion, gap, n_known=1000)
+    assert_same_tree(narrow, without_empty_classes(wide, problem), gap)

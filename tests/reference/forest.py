@@ -26,9 +26,6 @@ class Forest:
     explored_counts: list  # of each tree, of each node of Step I: rows by class
     refined: Rows = field(repr=False)  # the rows of Step II
 
-    def leaf(self, tree, values):
-        return find_leaf(self.trees[tree], values)
-
     def distribution(self, node):
         """T_{i,k} of a leaf.
 
@@ -91,40 +88,36 @@ def top_rows(scores, n_chosen):
 
 
 def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=None):
-    """Algorithm 1 on a strategies.Problem.
+    """Algorithm 1 on a strategies.Problem; without unlabelled rows, its Step II alone.
 
     Pass pseudo_labels to judge Step II alone: scores that are equal on paper may differ in the
     last bit, and such a tie is then the compiled forest's to break.
     """
+    n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     rows = Rows(
         values=[*problem.X.tolist(), *problem.X_unlabeled.tolist()],
-        classes=[*problem.codes.tolist(), *[problem.n_known] * problem.n_unlabeled],
-        weights=[*problem.row_weights.tolist(), *[1] * problem.n_unlabeled],
+        classes=[*problem.codes.tolist(), *[problem.n_known] * n_unlabeled],
+        weights=[*problem.row_weights.tolist(), *[1] * n_unlabeled],
         n_known=problem.n_known,
     )
-    n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
+    n_features, tau = problem.X.shape[1], problem.max_features
     seeds = seeds_of_trees(random_state, n_trees)
     everyone = list(range(n_labeled + n_unlabeled))
     samples = [
         bootstrap_sample(n_labeled, n_unlabeled, sample) if bootstrap else everyone
         for sample, _, _ in seeds
     ]
-    n_features, tau = problem.X.shape[1], problem.max_features
 
     trees = [[Node(sample)] for sample in samples]
-    for tree, (_, explore, _) in zip(trees, seeds, strict=True):
-        rule = AugmentedRule(totals, problem.gamma)
-        grow(tree, [0], rows, rule, FeatureDraws(n_features, explore), tau, search_on=False)
-    n_explored = [len(tree) for tree in trees]
-    explored_counts = [[rows.counts(node.members) for node in tree] for tree in trees]
-
-    scores = [0.0] * n_unlabeled
-    for tree, counts in zip(trees, explored_counts, strict=True):
-        for i in range(n_unlabeled):
-            leaf = find_leaf(tree, rows.values[n_labeled + i])
-            scores[i] += vartheta_new(counts[leaf][:-1], counts[leaf][-1], totals)
-    scores = [score / n_trees for score in scores]
+    n_explored, explored_counts, scores = [0] * n_trees, [[] for _ in trees], []
+    if n_unlabeled > 0:
+        for tree, (_, explore, _) in zip(trees, seeds, strict=True):
+            rule, draws = AugmentedRule(totals, problem.gamma), FeatureDraws(n_features, explore)
+            grow(tree, [0], rows, rule, draws, tau, search_on=False)
+        n_explored = [len(tree) for tree in trees]
+        explored_counts = [[rows.counts(node.members) for node in tree] for tree in trees]
+        scores = average_scores(trees, explored_counts, totals, rows.values[n_labeled:])
     if pseudo_labels is None:
         pseudo_labels = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 
@@ -135,6 +128,16 @@ def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=N
         draws = FeatureDraws(n_features, refine)
         grow(tree, leaves, rows, GiniRule(), draws, tau, search_on=True)
     return Forest(trees, n_explored, scores, list(pseudo_labels), explored_counts, rows)
+
+
+def average_scores(trees, explored_counts, totals, unlabeled):
+    """LF'_{k+1} of each unlabelled row (Eqn 7)."""
+    scores = [0.0] * len(unlabeled)
+    for tree, counts in zip(trees, explored_counts, strict=True):
+        for i, values in enumerate(unlabeled):
+            leaf = counts[find_leaf(tree, values)]
+            scores[i] += vartheta_new(leaf[:-1], leaf[-1], totals)
+    return [score / len(trees) for score in scores]
 
 
 def _reseat(tree, rows, members):

@@ -1,0 +1,91 @@
+"""Parameters of forests, checked before any data is looked at."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _check_int(name: str, value: Any, low: int, *, none_allowed: bool = False) -> None:
+    if none_allowed and value is None:
+        return
+    if not is_int(value):
+        or_none = " or None" if none_allowed else ""
+        raise TypeError(f"{name} must be an integer{or_none}, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value!r}")
+
+
+def check_gamma(gamma: Any) -> float:
+    """Gamma of Eqns 5 and 6."""
+    if not is_real(gamma):
+        raise TypeError(f"gamma must be a number in [0, 0.5], got {gamma!r}")
+    if not 0.0 <= gamma <= 0.5:
+        raise ValueError(
+            f"gamma must lie in [0, 0.5], got {gamma!r}: each child keeps at least that share of "
+            "all labelled and of all unlabelled rows, and there are two children"
+        )
+    return float(gamma)
+
+
+def check_theta(theta: Any) -> float:
+    """The proportion of the augmented class (Eqn 1)."""
+    if not is_real(theta):
+        raise TypeError(f"theta must be a number strictly between 0 and 1, got {theta!r}")
+    if not 0.0 < theta < 1.0:
+        raise ValueError(
+            f"theta must lie strictly between 0 and 1, got {theta!r}: it is the share of "
+            "unlabelled rows that belong to the new class"
+        )
+    return float(theta)
+
+
+def check_max_features(max_features: Any, n_features: int) -> int:
+    """Number of features to draw at a node, tau in the paper."""
+    if max_features is None:
+        return n_features
+    if isinstance(max_features, str):
+        if max_features == "sqrt":
+            return max(1, int(np.sqrt(n_features)))
+        if max_features == "log2":
+            return max(1, int(np.log2(n_features)))
+    elif is_int(max_features):
+        if 1 <= max_features <= n_features:
+            return int(max_features)
+        raise ValueError(
+            f"max_features must lie between 1 and the number of features, {n_features}, "
+            f"got {max_features!r}"
+        )
+    elif is_real(max_features) and 0.0 < max_features <= 1.0:
+        return max(1, int(max_features * n_features))
+    raise ValueError(
+        'max_features must be "sqrt", "log2", None, an integer, or a share in (0, 1], '
+        f"got {max_features!r}"
+    )
+
+
+def check_tree_parameters(estimator: Any) -> None:
+    """Parameters that shape trees and need no data to be checked."""
+    _check_int("n_estimators", estimator.n_estimators, 1)
+    _check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
+    _check_int("min_samples_split", estimator.min_samples_split, 2)
+    _check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
+    check_gamma(estimator.gamma)
+    if not isinstance(estimator.bootstrap, bool | np.bool_):
+        raise TypeError(f"bootstrap must be True or False, got {estimator.bootstrap!r}")
+    if not isinstance(estimator.n_jobs, Integral | None):
+        raise TypeError(f"n_jobs must be an integer or None, got {estimator.n_jobs!r}")
+    if estimator.n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: a positive number counts threads, -1 is all cores")
+    if not isinstance(estimator.verbose, Integral):
+        raise TypeError(f"verbose must be an integer, got {estimator.verbose!r}")

@@ -1,0 +1,64 @@
+"""Write forest-v1.lac and what it predicts. Run once a format version, never to please a test.
+
+    python tests/data/make_golden.py
+
+The files beside this script stay as they are for as long as lacforest reads format version 1: they
+stand for all models that users have saved.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from lacforest import LACForestClassifier
+from lacforest._persistence import VERSION
+
+HERE = Path(__file__).parent
+
+
+def make_forest():
+    rng = np.random.default_rng(2025)
+    X = np.vstack([rng.normal(size=(20, 3)), np.array([3, 0, 0]) + rng.normal(size=(20, 3))])
+    deployed = np.vstack([X[::2], np.array([1.5, 4, 0]) + rng.normal(size=(20, 3))])
+    deployed[::6, 2] = np.nan
+    forest = LACForestClassifier(
+        n_estimators=3,
+        theta=0.5,
+        gamma=0.05,
+        class_weight={"cat": 1.5},
+        new_label="neither",
+        random_state=7,
+    )
+    return forest.fit(X, np.repeat(["cat", "dog"], 20), X_unlabeled=deployed)
+
+
+def make_queries():
+    queries = np.random.default_rng(1).normal(size=(25, 3)) * 2 + [1.5, 2, 0]
+    queries[::4, 0] = queries[::5, 2] = np.nan
+    return queries
+
+
+def main():
+    forest, queries = make_forest(), make_queries()
+    forest.save(HERE / f"forest-v{VERSION}.lac")
+    facts = {
+        "queries": [
+            [None if value != value else value for value in row] for row in queries.tolist()
+        ],
+        "classes": forest.classes_.tolist(),
+        "predict": forest.predict(queries).tolist(),
+        "predict_proba": forest.predict_proba(queries).tolist(),
+        "exploration": forest.novelty_score(queries, stage="exploration").tolist(),
+        "apply": forest.apply(queries).tolist(),
+        "pseudo_labels": forest.pseudo_labels_.tolist(),
+        "unlabeled_score": forest.unlabeled_score_.tolist(),
+        "feature_importances": forest.feature_importances_.tolist(),
+        "parameters": forest.get_params(),
+    }
+    # `parameters` has a dict and None in it, and nothing that JSON cannot hold.
+    (HERE / f"forest-v{VERSION}.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,238 @@
+"""A forest that was written and read again is the same forest."""
+
+import copy
+import os
+import pickle
+from dataclasses import fields
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from forests import assert_same_forest
+from numpy.testing import assert_array_equal
+from two_blobs import U, X, fitted_forest, small_forest, y
+
+from lacforest import LACForestClassifier
+from lacforest._forest_arrays import ForestArrays
+from lacforest._persistence import ModelFileError
+
+words = np.array(["cat", "dog"])
+U_holed = U.copy()
+U_holed[::5, 0] = np.nan
+
+FORESTS = {
+    "default": lambda: fitted_forest(),
+    "plain": lambda: small_forest().fit(X, y),
+    "weights": lambda: small_forest().fit(X, y, sample_weight=0.5 + y, X_unlabeled=U),
+    "missing": lambda: small_forest().fit(X, y, X_unlabeled=U_holed),
+    "names": lambda: small_forest().fit(pd.DataFrame(X, columns=["größe", "b", "c"]), y),
+    "root only": lambda: small_forest(n_estimators=1).fit(np.ones((60, 3)), y),
+}
+LABELS = {
+    "text": words[y],
+    "objects": words[y].astype(object),
+    "not ASCII": np.array(["żółw", "犬"])[y],
+    "int8": np.array([-3, 5], dtype=np.int8)[y],
+    "uint8": np.array([0, 255], dtype=np.uint8)[y],
+    "int64": np.array([-(2**60), 2**60])[y],
+    "float64": np.array([0.0, 2.0])[y],
+    "float32": np.array([1.0, 2.0], dtype=np.float32)[y],
+}
+
+
+def assert_equal_attributes(one, other):
+    """Equal values of the same types under the same names, parameters included."""
+    assert sorted(vars(one)) == sorted(vars(other))
+    for name, value in vars(one).items():
+        found = vars(other)[name]
+        if name == "_forest":
+            for field in fields(ForestArrays):
+                assert_array_equal(getattr(found, field.name), getattr(value, field.name))
+        elif isinstance(value, np.ndarray):
+            assert_array_equal(found, value)
+            assert found.dtype == value.dtype, name
+        else:
+            assert type(found) is type(value), name
+            assert found == value or (found != found and value != value), name
+
+
+def assert_same_model(one, other):
+    assert_equal_attributes(one, other)
+    assert_same_forest(one, other)
+    table = (
+        pd.DataFrame(U, columns=one.feature_names_in_) if hasattr(one, "feature_names_in_") else U
+    )
+    assert_array_equal(one.predict_proba(table), other.predict_proba(table))
+    assert_array_equal(one.predict(table), other.predict(table))
+    assert_array_equal(one.apply(table), other.apply(table))
+    if one.new_label_ is not None:
+        assert_array_equal(
+            one.novelty_score(U, "exploration"), other.novelty_score(U, "exploration")
+        )
+    for tree, same in zip(one.estimators_, other.estimators_, strict=True):
+        assert_array_equal(tree.impurity, same.impurity)
+
+
+# ---------------------------------------------------------------------------- save and load
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize(("compress", "mmap"), [(True, False), (False, False), (False, True)])
+def test_save_and_load(tmp_path, kind, compress, mmap):
+    forest, path = FORESTS[kind](), tmp_path / "forest.lac"
+    forest.save(path, compress=compress)
+    assert_same_model(forest, LACForestClassifier.load(path, mmap=mmap))
+    assert os.listdir(tmp_path) == ["forest.lac"]
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("unlabeled", [None, U], ids=["plain", "with unlabelled rows"])
+def test_labels_of_any_type(tmp_path, kind, unlabeled):
+    forest = small_forest().fit(X, LABELS[kind], X_unlabeled=unlabeled)
+    forest.save(tmp_path / "forest.lac")
+    assert_same_model(forest, LACForestClassifier.load(tmp_path / "forest.lac"))
+
+
+def test_boolean_labels(tmp_path):
+    forest = small_forest().fit(X, y.astype(bool))
+    forest.save(tmp_path / "forest.lac")
+    assert_same_model(forest, LACForestClassifier.load(tmp_path / "forest.lac"))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"theta": np.float32(0.25), "gamma": np.float64(0.05), "n_estimators": np.int64(3)},
+        {"max_features": 0.7, "max_depth": 4, "bootstrap": True, "n_jobs": 2},
+        {"max_features": "log2", "min_samples_split": 5, "min_samples_leaf": 2, "verbose": 0},
+        {"class_weight": {0: 2.0, 1: np.float32(0.5)}, "new_label": np.int16(9)},
+        {"class_weight": "balanced", "new_label": 7.5, "random_state": None},
+    ],
+)
+def test_parameters_come_back(tmp_path, parameters):
+    forest = fitted_forest(**parameters)
+    forest.save(tmp_path / "forest.lac")
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac")
+    assert_same_model(forest, loaded)
+    assert str(loaded.get_params()) == str(forest.get_params())  # str shows types of numpy
+
+
+@pytest.mark.parametrize("mark", [-1, np.nan, np.float32("nan"), "unknown", np.inf])
+def test_marks_come_back(tmp_path, mark):
+    labels = np.append(y, np.zeros(len(U))).astype(object)
+    labels[len(y) :] = mark
+    forest = small_forest(unlabeled_label=mark).fit(np.vstack([X, U]), labels)
+    forest.save(tmp_path / "forest.lac")
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac")
+    assert_same_model(forest, loaded)
+    assert repr(loaded.unlabeled_label) == repr(forest.unlabeled_label)
+
+
+def test_a_random_state_is_saved_as_none(tmp_path):
+    # Its state has moved on in fit: it would not give these trees again.
+    forest = fitted_forest(random_state=np.random.RandomState(0))
+    forest.save(tmp_path / "forest.lac")
+    assert LACForestClassifier.load(tmp_path / "forest.lac").random_state is None
+
+
+def test_a_loaded_forest_can_be_fitted_again(tmp_path):
+    forest = fitted_forest()
+    forest.save(tmp_path / "forest.lac", compress=False)
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac", mmap=True)
+    assert_same_forest(loaded.fit(X, y, X_unlabeled=U), forest)
+
+
+def test_paths_may_be_text_and_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fitted_forest().save("forest.lac")
+    assert_same_model(fitted_forest(), LACForestClassifier.load("forest.lac"))
+
+
+def test_saving_twice_gives_the_same_bytes(tmp_path):
+    for name in ("one", "other"):
+        fitted_forest().save(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_compression_saves_room(tmp_path):
+    forest = fitted_forest(n_estimators=50)
+    forest.save(tmp_path / "small")
+    forest.save(tmp_path / "large", compress=False)
+    assert 2 * (tmp_path / "small").stat().st_size < (tmp_path / "large").stat().st_size
+
+
+# ---------------------------------------------------------------------------- mapped files
+
+
+def test_a_mapped_forest_reads_the_file_where_it_lies(tmp_path):
+    fitted_forest().save(tmp_path / "forest.lac", compress=False)
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac", mmap=True)
+    for array in (loaded._forest.nodes, loaded.unlabeled_score_):
+        assert not array.flags.owndata
+        assert not array.flags.writeable
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a mapped file from being replaced")
+def test_a_mapped_file_may_be_replaced(tmp_path):
+    # The old file lives on for those who have mapped it.
+    path = tmp_path / "forest.lac"
+    fitted_forest().save(path, compress=False)
+    loaded = LACForestClassifier.load(path, mmap=True)
+    fitted_forest(n_estimators=9, random_state=5).save(path, compress=False)
+    assert_array_equal(loaded.predict_proba(U), fitted_forest().predict_proba(U))
+
+
+def test_a_compressed_file_cannot_be_mapped(tmp_path):
+    fitted_forest().save(tmp_path / "forest.lac")
+    with pytest.raises(
+        ModelFileError, match=r"forest\.lac.*compressed.*mmap=False, or save.*compress=False"
+    ):
+        LACForestClassifier.load(tmp_path / "forest.lac", mmap=True)
+
+
+def test_a_mapped_forest_can_be_pickled(tmp_path):
+    fitted_forest().save(tmp_path / "forest.lac", compress=False)
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac", mmap=True)
+    assert_same_model(pickle.loads(pickle.dumps(loaded)), fitted_forest())
+
+
+# ---------------------------------------------------------------------------- other ways
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_pickle(kind, protocol):
+    forest = FORESTS[kind]()
+    assert_same_model(forest, pickle.loads(pickle.dumps(forest, protocol)))
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_deepcopy(kind):
+    forest = FORESTS[kind]()
+    copied = copy.deepcopy(forest)
+    assert_same_model(forest, copied)
+    assert not np.shares_memory(copied._forest.nodes, forest._forest.nodes)
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_joblib(tmp_path, mmap_mode):
+    joblib.dump(fitted_forest(), tmp_path / "forest.joblib")
+    loaded = joblib.load(tmp_path / "forest.joblib", mmap_mode=mmap_mode)
+    assert_same_model(loaded, fitted_forest())
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_skops(kind):
+    forest = FORESTS[kind]()
+    content = skops.io.dumps(forest)
+    # Nothing but our own two classes is asked to be trusted.
+    unknown = skops.io.get_untrusted_types(data=content)
+    assert {name.split(".")[0] for name in unknown} <= {"lacforest", "numpy"}
+    assert_same_model(forest, skops.io.loads(content, trusted=unknown))
+
+
+def test_an_unfitted_forest_can_be_pickled():
+    forest = small_forest(theta=0.25)
+    assert pickle.loads(pickle.dumps(forest)).get_params() == forest.get_params()

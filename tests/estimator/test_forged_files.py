@@ -1,0 +1,232 @@
+"""Files with intact checksums and contents that would lead a tree walk astray."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from model_files import assert_not_loaded, read_header, rewrite
+from two_blobs import U, fitted_forest
+
+from lacforest import LACForestClassifier
+
+
+def leaf_and_inner(arrays):
+    left = arrays["nodes"]["left"]
+    return np.flatnonzero(left < 0), np.flatnonzero(left >= 0)
+
+
+def set_node(field, which, value):
+    """Change one field of an inner node (or leaf) of the first tree."""
+
+    def change(arrays):
+        leaves, inner = leaf_and_inner(arrays)
+        arrays["nodes"][field][{"leaf": leaves, "inner": inner}[which][0]] = value
+
+    return change
+
+
+def second_inner(value):
+    def change(arrays):
+        _, inner = leaf_and_inner(arrays)
+        arrays["nodes"]["left"][inner[1]] = value(arrays, inner)
+
+    return change
+
+
+def drop_last(name):
+    return lambda arrays: arrays.update({name: arrays[name][:-1].copy()})
+
+
+def set_item(name, index, value):
+    return lambda arrays: arrays[name].__setitem__(index, value)
+
+
+def as_type(name, dtype):
+    return lambda arrays: arrays.update({name: arrays[name].astype(dtype)})
+
+
+BAD_TREES = {
+    "child beyond the tree": (set_node("left", "inner", 10_000), "child"),
+    "child at the end of numbers": (set_node("left", "inner", 2**31 - 1), "child"),
+    "its own child": (set_node("left", "inner", 0), "child"),
+    "a cycle": (second_inner(lambda arrays, inner: 0), "child"),
+    "a shared child": (
+        second_inner(lambda arrays, inner: arrays["nodes"]["left"][0]),
+        "parent",
+    ),
+    "a leaf of no distribution": (set_node("left", "leaf", -(2**31)), "leaf"),
+    "a leaf just beyond": (
+        lambda arrays: set_node("left", "leaf", ~len(arrays["leaf_values"]))(arrays),
+        "leaf",
+    ),
+    "an inner node made a leaf": (set_node("left", "inner", -1), "parent"),
+    "feature out of range": (set_node("feature", "inner", 3), "feature"),
+    "feature out of range, missing right": (set_node("feature", "inner", ~3), "feature"),
+    "the largest feature": (set_node("feature", "inner", 2**31 - 1), "feature"),
+    "the smallest feature": (set_node("feature", "inner", -(2**31)), "feature"),
+    "threshold that is no number": (set_node("threshold", "inner", np.nan), "threshold"),
+    "count that is no number": (set_node("threshold", "leaf", np.nan), "threshold"),
+    "trees that begin late": (set_item("tree_start", 0, 1), "cover"),
+    "trees that end late": (set_item("tree_start", -1, 10**6), "cover"),
+    "trees that go backwards": (set_item("tree_start", 1, -5), "no node"),
+    "a tree without nodes": (set_item("tree_start", 1, 0), "no node"),
+    "too few trees": (drop_last("tree_start"), "number of trees"),
+    "too few nodes": (drop_last("nodes"), "cover"),
+    "too few counts": (drop_last("explored_counts"), "explored_counts"),
+    "too many explored": (set_item("n_explored", 0, 10**6), "Step I"),
+    "negative explored": (set_item("n_explored", 0, -1), "Step I"),
+    "explored between siblings": (
+        lambda arrays: arrays.update(
+            n_explored=arrays["n_explored"] - np.array([1, 0], dtype=np.int32),
+            explored_counts=arrays["explored_counts"][:-1],
+        ),
+        "siblings",
+    ),
+    "negative counts": (set_item("explored_counts", (0, 0), -1), "count"),
+    "counts in three columns": (
+        lambda arrays: arrays.update(explored_counts=np.zeros((6, 3), dtype=np.int64)),
+        "explored_counts",
+    ),
+    "distribution with NaN": (set_item("leaf_values", (-1, 0), np.nan), "distribution|one class"),
+    "negative share": (set_item("leaf_values", -1, [-1, 1, 1]), "distribution|one class"),
+    "shares beyond one": (set_item("leaf_values", -1, [1, 1, 1]), "distribution|one class"),
+    "no leaves of one class": (
+        lambda arrays: arrays.update(leaf_values=arrays["leaf_values"][::-1].copy()),
+        "one class",
+    ),
+    "no distributions": (
+        lambda arrays: arrays.update(leaf_values=np.zeros((0, 3), dtype=np.float32)),
+        "leaf_values",
+    ),
+    "no classes": (
+        lambda arrays: arrays.update(leaf_values=np.zeros((4, 0), dtype=np.float32)),
+        "leaf_values",
+    ),
+    "distributions of double": (as_type("leaf_values", np.float64), "leaf_values"),
+    "distributions in one dimension": (
+        lambda arrays: arrays.update(leaf_values=arrays["leaf_values"].ravel()),
+        "leaf_values",
+    ),
+    "starts of int32": (as_type("tree_start", np.int32), "tree_start"),
+    "explored of int64": (as_type("n_explored", np.int64), "n_explored"),
+    "counts of float32": (as_type("explored_counts", np.float32), "explored_counts"),
+    "marks of double": (as_type("pseudo_labels_", np.float64), "pseudo_labels_"),
+    "scores of float32": (as_type("unlabeled_score_", np.float32), "unlabeled_score_"),
+    "scores of other rows": (drop_last("unlabeled_score_"), "do not match"),
+    "importances of other features": (drop_last("feature_importances_"), "do not match"),
+}
+
+
+@pytest.mark.parametrize("deflated", [False, True], ids=["stored", "deflated"])
+@pytest.mark.parametrize("kind", BAD_TREES)
+def test_trees_that_cannot_be_walked(path, kind, deflated):
+    change, message = BAD_TREES[kind]
+    rewrite(path, change, deflated=deflated)
+    assert_not_loaded(path, f"({message})")
+
+
+# ---------------------------------------------------------------------------- headers
+
+BAD_FACTS = {
+    "a newer version": ({"version": 2}, "update lacforest"),
+    "version zero": ({"version": 0}, "version"),
+    "no version": ({"version": None}, "version"),
+    "another estimator": ({"estimator": "RandomForestClassifier"}, "it holds a RandomForest"),
+    "an estimator of text and more": ({"estimator": ["LACForestClassifier"]}, "not a LACForest"),
+    "no features": ({"n_features": 0}, "number of features"),
+    "too few features": ({"n_features": 1}, ""),
+    "too many features": ({"n_features": 4}, "match"),
+    "features of text": ({"n_features": "3"}, "number of features"),
+    "absurd features": ({"n_features": 2**40}, "number of features"),
+    "a negative ratio": ({"ratio": -1.0}, "ratio"),
+    "a ratio of text": ({"ratio": "much"}, ""),
+    "an infinite ratio": ({"ratio": float("inf")}, "ratio"),
+    "a ratio that is no number": ({"ratio": float("nan")}, "ratio"),
+    "theta of one": ({"theta": 1.0}, "theta"),
+    "no theta": ({"theta": None}, "theta"),
+    "theta that is no number": ({"theta": float("nan")}, "theta"),
+    "no labelled rows": ({"n_labeled": 0.0}, "labelled rows"),
+    "infinite labelled rows": ({"n_labeled": float("inf")}, "labelled rows"),
+    "labelled rows of none": ({"n_labeled": None}, ""),
+    "no new class": ({"new_class_index": None}, "classes"),
+    "new class out of range": ({"new_class_index": 3}, "class"),
+    "negative new class": ({"new_class_index": -1}, "class"),
+    "another new class": ({"new_class_index": 1}, "contradict"),
+    "too few names": ({"feature_names": ["a", "b"]}, "names"),
+    "names of numbers": ({"feature_names": [1, 2, 3]}, "names"),
+    "names in text": ({"feature_names": "abc"}, "names"),
+    "an unknown parameter": ({"parameters": {"n_trees": 5}}, "n_trees"),
+    "parameters in a list": ({"parameters": [1, 2]}, ""),
+    "a parameter of an unknown kind": ({"parameters": {"theta": {"x": 1}}}, "unknown kind"),
+    "a parameter of a type of numpy that is none": (
+        {"parameters": {"theta": {"numpy": "no type", "value": 1}}},
+        "",
+    ),
+    # numpy.void(n) is n bytes of zeros: a few letters that ask for gigabytes.
+    "a parameter of bytes": ({"parameters": {"theta": {"numpy": "|V1", "value": 2**20}}}, ""),
+    "a key that is a list": ({"parameters": {"class_weight": {"pairs": [[[], 1]]}}}, ""),
+    "no classes": ({"classes": {"dtype": "<i8", "items": []}}, "classes"),
+    "a class twice": ({"classes": {"dtype": "<i8", "items": [-1, -1, 0]}}, "twice"),
+    "classes that fill memory": (
+        {"classes": {"dtype": "<U500000000", "items": [str(i) for i in range(100_000)]}},
+        "",
+    ),
+    "classes of records": ({"classes": {"dtype": "V8", "items": [1, 2, 3]}}, "classes"),
+    "classes of several kinds": ({"classes": {"dtype": "<U3", "items": ["a", 1, 2]}}, "mixes"),
+    "classes in lists": ({"classes": {"dtype": "<i8", "items": [[1], [2], [3]]}}, ""),
+    "classes that are no numbers": ({"classes": {"dtype": "<i8", "items": ["a", "b", "c"]}}, ""),
+    "classes beyond their type": ({"classes": {"dtype": "|i1", "items": [-1, 0, 999]}}, ""),
+    "classes out of order": ({"classes": {"dtype": "<i8", "items": [-1, 1, 0]}}, "contradict"),
+    "no dtype of classes": ({"classes": {"items": [-1, 0, 1]}}, "dtype"),
+    "one class too many": (
+        {"classes": {"dtype": "<i8", "items": [-1, 0, 1, 2]}},
+        "number of classes",
+    ),
+    "other known classes": ({"known_classes": {"dtype": "<i8", "items": [0, 7]}}, "contradict"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FACTS)
+def test_headers_that_contradict_the_trees(path, kind):
+    facts, message = BAD_FACTS[kind]
+    rewrite(path, change_header=lambda header: header.update(facts))
+    assert_not_loaded(path, message)
+
+
+def test_headers_that_miss_a_fact(path):
+    content, (header, _) = path.read_bytes(), read_header(path)
+    for fact in header:
+        path.write_bytes(content)
+        rewrite(path, change_header=lambda header, fact=fact: header.pop(fact))
+        assert_not_loaded(path)
+
+
+# ---------------------------------------------------------------------------- pickles
+
+
+def test_a_pickle_with_broken_trees_is_refused():
+    # Pickles can run code and are for friends; broken ones must not crash the process all the same.
+    forest = fitted_forest()
+    nodes = forest._forest.nodes.copy()
+    nodes["left"][0] = 10**6
+    forest._forest = replace(forest._forest, nodes=nodes)
+    with pytest.raises(ValueError, match="not a valid forest: a child is not after its parent"):
+        pickle.loads(pickle.dumps(forest))
+
+
+def test_a_pickle_with_something_else_for_trees_is_refused():
+    forest = fitted_forest()
+    forest._forest = {"nodes": forest._forest.nodes}
+    with pytest.raises(ValueError, match="trees are of another type"):
+        pickle.loads(pickle.dumps(forest))
+
+
+def test_state_that_is_refused_leaves_the_estimator_alone():
+    forest, broken = fitted_forest(), fitted_forest()
+    expected = forest.predict_proba(U)
+    state = vars(broken) | {"_forest": replace(broken._forest, n_features=0)}
+    with pytest.raises(ValueError, match="a feature is out of range"):
+        forest.__setstate__(state)
+    assert (forest.predict_proba(U) == expected).all()
+    assert isinstance(forest, LACForestClassifier)

@@ -1,0 +1,86 @@
+"""Ctrl-C during a long fit ends it soon and leaves an estimator that is not fitted."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
+# 200 trees on 200,000 rows take minutes; nobody waits for their end.
+FIT = """
+    import sys, time
+    import numpy as np
+    from lacforest import LACForestClassifier
+
+    rng = np.random.default_rng(0)
+    X, U = rng.normal(size=(200_000, 20)), rng.normal(size=(20_000, 20))
+    y = rng.integers(0, 5, size=len(X))
+    forest = LACForestClassifier(200, n_jobs={n_jobs}, random_state=0)
+    before = dict(vars(forest))
+    {prelude}
+    print("fitting", flush=True)
+    try:
+        forest.fit(X, y{unlabeled})
+    except KeyboardInterrupt:
+        print("interrupted", vars(forest) == before, hasattr(forest, "classes_"), flush=True)
+    else:
+        print("fitted to the end", flush=True)
+    {epilogue}
+"""
+
+
+def interrupt(after_seconds, n_jobs, unlabeled=", X_unlabeled=U", prelude="", epilogue=""):
+    """Lines that the script prints once it got SIGINT, and seconds until it ended."""
+    script = textwrap.dedent(FIT).format(
+        n_jobs=n_jobs, unlabeled=unlabeled, prelude=prelude, epilogue=epilogue
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "fitting\n"
+            time.sleep(after_seconds)
+            process.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            output, errors = process.communicate(timeout=30)
+            seconds = time.monotonic() - begin
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+    return output.splitlines(), seconds
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("after_seconds", [0.3, 3.0], ids=["early", "late"])
+def test_an_interrupted_fit_ends_soon(n_jobs, after_seconds):
+    lines, seconds = interrupt(after_seconds, n_jobs)
+    assert lines == ["interrupted True False"]
+    # Generous: growing looks for Ctrl-C every few tens of milliseconds, coding after each column.
+    assert seconds < 5
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_plain_forest_ends_soon(n_jobs):
+    lines, seconds = interrupt(2.0, n_jobs, unlabeled="")
+    assert lines == ["interrupted True False"]
+    assert seconds < 5
+
+
+def test_an_interrupted_second_fit_keeps_the_first():
+    prelude = "forest.fit(X[:500], y[:500]); before = dict(vars(forest)); "
+    prelude += "expected = forest.predict_proba(X[:50])"
+    epilogue = "print((forest.predict_proba(X[:50]) == expected).all())"
+    lines, _ = interrupt(2.0, 2, prelude=prelude, epilogue=epilogue)
+    # Comparing arrays of two dicts is ambiguous unless they are the same objects.
+    assert lines == ["interrupted True True", "True"]
+
+
+def test_an_interrupted_estimator_can_be_fitted():
+    epilogue = "print(len(forest.fit(X[:500], y[:500]).estimators_))"
+    lines, _ = interrupt(2.0, 2, epilogue=epilogue)
+    assert lines == ["interrupted True False", "200"]
