@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lacforest._threads import in_threads, spans, wait_for
-from lacforest._tree._builder import NODE
+from lacforest._tree._buffers import NODE
 from lacforest._tree._criterion import augmented_proportions
 from lacforest._tree._predict import add_node_values, add_probabilities, find_leaves
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._coding import RowStack, find_thresholds
-from lacforest._tree._builder import NODE
+from lacforest._tree._buffers import NODE
 from lacforest._tree._ranks import CodedColumns
 
 

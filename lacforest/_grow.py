@@ -21,7 +21,8 @@ from lacforest._freeze import (
 )
 from lacforest._pseudo import ceil_with_tolerance, pseudo_labels
 from lacforest._threads import in_threads, spans, wait_for
-from lacforest._tree._builder import StopSignal, grow_trees
+from lacforest._tree._buffers import StopSignal
+from lacforest._tree._builder import grow_trees
 from lacforest._tree._criterion import (
     AugmentedGiniCriterion,
     GiniCriterion,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._forest_arrays import ForestArrays
-from lacforest._tree._builder import NODE
+from lacforest._tree._buffers import NODE
 
 MAGIC = b"LACFRST\n"
 VERSION = 1

@@ -3,14 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._tree._buffers import StopSignal
 from lacforest._tree._criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree._ranks import CodedColumns
-
-NODE: np.dtype[Any]
-CODED_NODE: np.dtype[Any]
-
-class StopSignal:
-    def request(self) -> None: ...
 
 def grow_trees(
     columns: CodedColumns,

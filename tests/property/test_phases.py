@@ -9,7 +9,7 @@ from reference.forest import n_pseudo_labels
 from strategies import problems, seeds
 
 from lacforest import LACForestClassifier
-from lacforest._tree._builder import CODED_NODE
+from lacforest._tree._buffers import CODED_NODE
 
 # A fit takes 3 ms, walking its rows in Python some more.
 several = settings(max_examples=100)

@@ -16,7 +16,7 @@ from lacforest import AugmentedGiniCriterion, GiniCriterion, LACForestClassifier
 from lacforest._coding import RowStack
 from lacforest._grow import ForestGrower, TrainingRows
 from lacforest._pseudo import ceil_with_tolerance
-from lacforest._tree._builder import CODED_NODE
+from lacforest._tree._buffers import CODED_NODE
 from lacforest._tree._ranks import CodedColumns
 
 several = settings(max_examples=100)

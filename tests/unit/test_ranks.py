@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from lacforest._coding import RowStack, code_columns, find_thresholds
-from lacforest._tree._builder import CODED_NODE
+from lacforest._tree._buffers import CODED_NODE
 from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
 
 LARGEST = float(np.finfo(np.float64).max)
