@@ -10,7 +10,7 @@ from lacforest._tree._buffers cimport GrowingTree, Scratch, StopSignal
 from lacforest._tree._criterion cimport (
     AugmentedGiniCriterion, GiniCriterion, is_settled, side_loss
 )
-from lacforest._tree._keys cimport bit_length
+from lacforest._tree._keys cimport bit_length, row_amount
 from lacforest._tree._partition cimport reseed_by_leaf, split
 from lacforest._tree._random cimport draw_below
 from lacforest._tree._ranks cimport CodedColumns
@@ -43,11 +43,7 @@ cdef inline void _count_node(
     memset(counts, 0, work.n_classes * sizeof(count_t))
     for i in range(start, end):
         check(work.classes[i] <= last)
-        if count_t is double:
-            if work.weight != NULL and work.classes[i] < last:
-                counts[work.classes[i]] += work.weight[work.rows[i]]
-                continue
-        counts[work.classes[i]] += 1
+        counts[work.classes[i]] += row_amount(work, i, <count_t> 0)
     n_labeled[0] = 0
     sum_squares[0] = 0
     for k in range(last):

@@ -1,7 +1,8 @@
 """Codes of a node's rows, and sorted keys made of them."""
 
 from lacforest._tree._types cimport (
-    CodeRange, CodeTable, code_t, int32_t, int64_t, key_t, row_t, uint8_t, uint16_t, uint32_t
+    CodeRange, CodeTable, Workspace, code_t, count_t, int32_t, int64_t, key_t, row_t, uint8_t,
+    uint16_t, uint32_t
 )
 
 
@@ -13,6 +14,16 @@ cdef inline code_t code_at(const CodeTable* table, int32_t feature, row_t row) n
     if width == 1:
         return (<const uint8_t*> table.column[feature])[row]
     return (<const uint32_t*> table.column[feature])[row]
+
+
+cdef inline count_t row_amount(
+    const Workspace* work, int64_t position, count_t tag
+) noexcept nogil:
+    """How much rows[position] counts: 1, or its weight if it is labelled and rows have weights."""
+    if count_t is double:
+        if work.weight != NULL and work.classes[position] < work.n_classes - 1:
+            return work.weight[work.rows[position]]
+    return 1
 
 
 cdef CodeRange gather(

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from lacforest._tree._criterion cimport cut_loss, may_beat, move, node_weight, side_terms
-from lacforest._tree._keys cimport bit_length, gather, sort_keys
+from lacforest._tree._keys cimport bit_length, gather, row_amount, sort_keys
 from lacforest._tree._random cimport draw_feature
 from lacforest._tree._types cimport (
     N_CELLS, AugmentedGini, CodeRange, CodeTable, Limits, SideTerms, Split, Workspace, check,
@@ -162,10 +162,7 @@ cdef inline void _walk_keys(
             k = narrow[i] & class_mask
         else:
             k = classes[<uint32_t> wide[i]]
-            if work.weight != NULL and k < <uint32_t> (work.n_classes - 1):
-                amount = work.weight[work.rows[start + <uint32_t> wide[i]]]
-            else:
-                amount = 1
+            amount = row_amount(work, start + <uint32_t> wide[i], n_labeled)
         check(k < <uint32_t> work.n_classes)
         move(criterion, k, amount, left_counts, node_counts,
              &left_labeled, &left_unlabeled, &left_squares, &right_squares)
@@ -206,15 +203,9 @@ cdef inline void _count_cells(
     memset(cells, 0, (<int64_t> (high - low) + 1) * n_classes * sizeof(count_t))
     for i in range(n_rows):
         if codes[i] != missing:
-            if count_t is int64_t:
-                cells[<int64_t> (codes[i] - low) * n_classes + classes[i]] += 1
-            else:
-                if work.weight != NULL and classes[i] < n_classes - 1:
-                    cells[<int64_t> (codes[i] - low) * n_classes + classes[i]] += (
-                        work.weight[work.rows[start + i]]
-                    )
-                else:
-                    cells[<int64_t> (codes[i] - low) * n_classes + classes[i]] += 1
+            cells[<int64_t> (codes[i] - low) * n_classes + classes[i]] += (
+                row_amount(work, start + i, tag)
+            )
 
 
 cdef inline void _walk_cells(
@@ -293,11 +284,7 @@ cdef inline void _count_missing(
     memset(counts, 0, work.n_classes * sizeof(count_t))
     for i in range(n_rows):
         if codes[i] == missing:
-            if count_t is double:
-                if work.weight != NULL and work.classes[start + i] < work.n_classes - 1:
-                    counts[work.classes[start + i]] += work.weight[work.rows[start + i]]
-                    continue
-            counts[work.classes[start + i]] += 1
+            counts[work.classes[start + i]] += row_amount(work, start + i, tag)
 
 
 cdef inline bint _search_feature(

@@ -2,10 +2,10 @@
 
 import numpy as np
 from forests import assert_same_forest, border_is_tied, n_explored
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
-from strategies import increasing_maps, permutations, problems, seeds
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import Problem, increasing_maps, permutations, problems, seeds
 
 # A fit of three trees takes 3 ms and drawing a problem about as long.
 several = settings(max_examples=100)
@@ -80,20 +80,61 @@ def test_an_integer_weight_is_a_repeated_row(problem, seed):
     assert_same_forest(problem.fit(random_state=seed), repeated.fit(random_state=seed))
 
 
+def assert_same_exploration(forest, other):
+    """Same cuts in Step I. Step II may differ where labelled rows weigh more beside new ones."""
+    for tree, other_tree in zip(forest.estimators_, other.estimators_, strict=True):
+        assert n_explored(tree) == n_explored(other_tree)
+        left = tree.children_left
+        inner = np.flatnonzero((left >= 0) & (left < n_explored(tree)))
+        assert_array_equal(tree.feature[inner], other_tree.feature[inner])
+        assert_array_equal(tree.threshold[inner], other_tree.threshold[inner])
+
+
 @several
 @given(problem=problems(with_weight=True), seed=seeds, exponent=st.integers(1, 8))
 def test_the_unit_of_weights_does_not_matter_to_step_one(problem, seed, exponent):
-    # Definition 1 knows labelled rows as shares of n_l. (Step II mixes them with pseudo-labelled
-    # rows, which weigh 1; and below a weight of 1 min_samples_leaf begins to bind.)
-    other = problem.but(weight=problem.weight * 2.0**exponent).fit(random_state=seed)
+    # Definition 1 knows labelled rows as shares of n_l. (Weights below 1 would be another
+    # matter: min_samples_leaf=1 begins to bind.)
     forest = problem.fit(random_state=seed)
+    other = problem.but(weight=problem.weight * 2.0**exponent).fit(random_state=seed)
     assert_array_equal(forest.unlabeled_score_, other.unlabeled_score_)
-    for tree, other_tree in zip(forest.estimators_, other.estimators_, strict=True):
-        assert n_explored(tree) == n_explored(other_tree)
-        inner = (tree.children_left >= 0) & (tree.children_left < n_explored(tree))
-        inner = np.flatnonzero(inner)
-        assert_array_equal(tree.feature[inner], other_tree.feature[inner])
-        assert_array_equal(tree.threshold[inner], other_tree.threshold[inner])
+    assert_same_exploration(forest, other)
+
+
+# Sums of tenths depend on the order of addition: a side without labelled rows may come out at
+# -4e-16 of them, which is not less than gamma * n_l = 0.
+_TENTHS = Problem(
+    X=np.array([[0.0], [1.0], [2.0]]),
+    y=np.array([0, 1, 0]),
+    X_unlabeled=np.array([[0.5], [9.0]]),
+    theta=0.3,
+    gamma=0.0,
+    max_features=1,
+    weight=np.array([25, 23, 22]),
+)
+
+
+@several
+@given(problem=problems(with_weight=True), seed=seeds, factor=st.sampled_from([1.1, 3.3, 10 / 3]))
+@example(problem=_TENTHS, seed=0, factor=0.1)
+def test_weights_need_not_be_whole_numbers(problem, seed, factor):
+    forest = problem.fit(random_state=seed)
+    other = problem.but(weight=problem.weight * factor).fit(random_state=seed)
+    assert_allclose(forest.unlabeled_score_, other.unlabeled_score_, rtol=0, atol=1e-12)
+    assert_same_exploration(forest, other)
+
+
+def test_weights_meet_a_bound_where_repeated_rows_do():
+    # gamma * n_l is 2.0000000002: two rows are too few, however they are written down.
+    table = np.array([[0.0], [1.0]])
+    unlabeled = np.repeat(table, 4, axis=0)
+    weighted = Problem(
+        table, np.array([0, 1]), unlabeled, 0.5, 0.25 * (1 + 1e-10), 1, np.array([2, 6])
+    )
+    repeated = weighted.but(
+        X=np.repeat(table, [2, 6], axis=0), y=np.repeat([0, 1], [2, 6]), weight=None
+    )
+    assert_same_forest(weighted.fit(), repeated.fit())
 
 
 @several

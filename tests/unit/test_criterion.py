@@ -109,9 +109,7 @@ def test_unlabelled_rows_must_be_a_count(criterion, n_unlabeled):
 
 
 def test_counts_must_be_a_vector(criterion):
-    with pytest.raises(
-        ValueError, match=r"must be one count a class, got .* \(1, 2\)"
-    ):
+    with pytest.raises(ValueError, match=r"must be one count a class, got .* \(1, 2\)"):
         criterion.impurity([[1, 2]], 1)
 
 
