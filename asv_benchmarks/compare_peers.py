@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from benchmarks.tables import TABLES, AugmentedTable
 
 OURS = "lacforest"

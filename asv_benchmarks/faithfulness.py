@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks import keel
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score, roc_auc_score
 
+from benchmarks import keel
 from lacforest import LACForestClassifier
 
 # Table 1 of the paper (accuracy), where theta is estimated.

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from benchmarks.tables import AugmentedTable, gaussian_table, pixel_table
-
 from lacforest import LACForestClassifier
 
 

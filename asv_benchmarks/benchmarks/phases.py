@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from benchmarks import common
-
 from lacforest._coding import code_columns
 from lacforest._freeze import collect_trees
 from lacforest._grow import ForestGrower

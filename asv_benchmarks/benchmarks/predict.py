@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from benchmarks import common
 
+from benchmarks import common
 from lacforest import LACForestClassifier
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import keel
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification
+
+from benchmarks import keel
 
 
 @dataclass(frozen=True)
