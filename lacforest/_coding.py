@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lacforest._threads import in_threads, spans
+from lacforest._threads import in_threads, spans, useful_threads
 from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
 
 # Bytes a row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36
+# Cells of the table that make a thread worth its start.
+_CELLS_PER_THREAD = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def code_columns(table: RowStack, n_jobs: int) -> CodedColumns:
     n_features = table.n_features
     # Coding is a small part of a fit: rather one thread less than scratch memory beyond a third
     # of the codes themselves.
-    n_threads = max(1, min(n_jobs, (4 * n_features) // (3 * _SCRATCH_BYTES)))
+    n_threads = useful_threads(n_jobs, 4 * n_features, 3 * _SCRATCH_BYTES)
+    n_threads = useful_threads(n_threads, table.n_rows * n_features, _CELLS_PER_THREAD)
     n_blocks = min(n_features, n_threads if n_threads == 1 else 4 * n_threads)
     blocks = in_threads(
         _code_block,

@@ -11,13 +11,13 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from lacforest._threads import in_threads, spans, wait_for
+from lacforest._threads import in_threads, spans, useful_threads, wait_for
 from lacforest._tree._buffers import NODE
 from lacforest._tree._criterion import augmented_proportions
 from lacforest._tree._predict import add_node_values, add_probabilities, find_leaves
 
-# Below this many (row, tree) pairs a thread costs more than it saves.
-_PAIRS_PER_THREAD = 200_000
+# (row, tree) pairs that make a thread worth its start.
+PAIRS_PER_THREAD = 500_000
 # Cells of a sparse X that are spread out at a time: 2 MiB of float64.
 _SPARSE_CELLS = 1 << 18
 
@@ -135,9 +135,12 @@ class ForestArrays:
     ) -> None:
         """Run a row-wise kernel over chunks of rows. A small batch never meets joblib."""
         n_rows = X.shape[0]
-        n_useful = n_rows * self.n_trees // _PAIRS_PER_THREAD
-        n_threads = min(effective_n_jobs(n_jobs), n_useful) if n_useful > 1 else 1
-        if n_threads <= 1:
+        n_threads = 1
+        if n_rows * self.n_trees >= 2 * PAIRS_PER_THREAD:
+            n_threads = useful_threads(
+                effective_n_jobs(n_jobs), n_rows * self.n_trees, PAIRS_PER_THREAD
+            )
+        if n_threads == 1:
             kernel(X, *tree_facts, out)
             return
         calls = [

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from lacforest._coding import RowStack, code_columns, find_thresholds
-from lacforest._forest_arrays import ForestArrays
+from lacforest._forest_arrays import PAIRS_PER_THREAD, ForestArrays
 from lacforest._freeze import (
     CollectedTrees,
     collect_trees,
@@ -20,7 +20,7 @@ from lacforest._freeze import (
     share_leaves,
 )
 from lacforest._pseudo import ceil_with_tolerance, pseudo_labels
-from lacforest._threads import in_threads, spans, wait_for
+from lacforest._threads import in_threads, spans, useful_threads, wait_for
 from lacforest._tree._buffers import StopSignal
 from lacforest._tree._builder import grow_trees
 from lacforest._tree._criterion import (
@@ -63,6 +63,11 @@ class TrainingRows:
         if self.weight is None:
             return float(self.n_labeled)
         return float(self.weight[: self.n_labeled].sum())
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether all counts are whole numbers, which doubles add without rounding."""
+        return self.weight is None or bool((self.weight == np.floor(self.weight)).all())
 
     @property
     def weight_unit(self) -> float:
@@ -148,9 +153,10 @@ class ForestGrower:
     def _explore(self, criterion: AugmentedGiniCriterion) -> _Exploration:
         rows, gamma = self.rows, self.options.gamma
         limits = self._limits(search_on=False)
-        limits["min_labeled"] = gamma * rows.labeled_total * (1 - 1e-9)
-        if rows.weight is None:
-            limits["min_labeled"] = ceil_with_tolerance(gamma * rows.n_labeled)
+        limits["min_labeled"] = ceil_with_tolerance(gamma * rows.labeled_total)
+        if not rows.has_whole_weights:
+            # Sums of weights are rounded: an empty side may come out a hair below zero.
+            limits["min_labeled"] = (gamma - 1e-12) * rows.labeled_total
         limits["min_unlabeled"] = ceil_with_tolerance(gamma * rows.n_unlabeled)
         everyone = np.ones(rows.table.n_rows, dtype=np.uint8)
         grown = self._grow_all(criterion, limits, everyone, self.explore_seeds, None)
@@ -166,11 +172,14 @@ class ForestGrower:
         sums = np.zeros(rows.n_unlabeled)
         values = augmented_proportions(trees.counts, criterion.ratio)
         tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
+        n_threads = useful_threads(
+            self.n_jobs, rows.n_unlabeled * self.options.n_trees, PAIRS_PER_THREAD
+        )
         calls = [
             (self.columns, *tree_facts, rows.n_labeled + first, sums[first:end])
-            for first, end in spans(rows.n_unlabeled, self.n_jobs)
+            for first, end in spans(rows.n_unlabeled, n_threads)
         ]
-        wait_for(in_threads(add_coded_values, calls, self.n_jobs))
+        wait_for(in_threads(add_coded_values, calls, n_threads))
         return sums / self.options.n_trees
 
     def _refine(

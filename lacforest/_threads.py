@@ -16,6 +16,11 @@ def spans(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
+def useful_threads(n_jobs: int, work: int, least_work: int) -> int:
+    """Threads that get at least `least_work` each: joblib looks for results every 10 ms only."""
+    return max(1, min(n_jobs, work // least_work))
+
+
 def in_threads(
     function: Callable[..., Any],
     calls: Iterable[tuple[Any, ...]],
@@ -23,6 +28,8 @@ def in_threads(
     verbose: int = 0,
 ) -> Iterator[Any]:
     """Results of function(*arguments) for each call, in order, as they become ready."""
+    if n_threads == 1 and not verbose:
+        return (function(*arguments) for arguments in calls)
     parallel = Parallel(
         n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
     )
