@@ -64,8 +64,8 @@ build/.venv-$(1)/bin/python -m pip install --quiet dist/*.$(2)
 cd build/.venv-$(1) && bin/python -I "$(CURDIR)/tools/import_every_module.py"
 endef
 
-# A release has no bounds checks; here a memoryview index out of range raises. Raw pointers stay
-# unchecked in both.
+# A release has no checks. Here a memoryview index out of range raises, and the assertions on raw
+# pointers abort.
 debug-test: $(DEBUG_VENV)/.ready  ## Run unit and property tests on the bounds-checked build
 	$(call in_venv,$(DEBUG_VENV)) python -m pytest tests/unit tests/property
 
