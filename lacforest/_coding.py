@@ -130,10 +130,9 @@ def code_columns(table: RowStack, n_jobs: int) -> CodedColumns:
     )
 
 
-def split_features(nodes: NDArray[Any]) -> NDArray[np.int32]:
-    """Feature of each inner node, with the mark for missing values taken off."""
-    features: NDArray[np.int32] = nodes["feature"] ^ (nodes["feature"] >> 31)
-    return features
+def split_features(stored: NDArray[np.int32]) -> NDArray[Any]:
+    """Features of inner nodes, with the mark for missing values taken off."""
+    return stored ^ (stored >> 31)
 
 
 def find_thresholds(
@@ -144,7 +143,9 @@ def find_thresholds(
     The distinct values of a column are scattered back by its codes, one column at a time, so that
     no fit has to keep them.
     """
-    features = split_features(nodes[members])
+    features = split_features(nodes["feature"][members])
+    if table.n_features <= 0xFFFF:
+        features = features.astype(np.uint16)  # numpy sorts these by radix
     by_feature = np.argsort(features, kind="stable")
     edges = np.searchsorted(features[by_feature], np.arange(table.n_features + 1))
     thresholds = np.empty(len(members))

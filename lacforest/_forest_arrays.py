@@ -221,8 +221,8 @@ def check_arrays(forest: ForestArrays) -> None:
         (left[inner] > own_id[inner]).all() and (left[inner] + 1 < sizes[tree[inner]]).all(),
         "a child is not after its parent in its own tree",
     )
-    feature = nodes["feature"][inner]
-    feature = feature ^ (feature >> 31)
+    stored = nodes["feature"][inner]
+    feature = stored ^ (stored >> 31)
     _require((feature < forest.n_features).all(), "a feature is out of range")
     _require(not np.isnan(nodes["threshold"]).any(), "a threshold is not a number")
     # Exactly one parent each, and children after parents: no cycle, no shared subtree.

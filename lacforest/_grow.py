@@ -33,7 +33,7 @@ from lacforest._tree._ranks import CodedColumns
 
 _NO_LIMIT = 2**31 - 1
 # Rows from which a tree takes far longer than starting a task does.
-_LARGE = 10_000
+_LARGE = 100_000
 
 
 @dataclass(frozen=True)

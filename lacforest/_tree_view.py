@@ -90,7 +90,7 @@ class TreeView:
     @cached_property
     def feature(self) -> NDArray[np.int32]:
         """Feature each node splits on."""
-        return _frozen(np.where(self._is_leaf, _UNDEFINED, split_features(self._nodes)))
+        return _frozen(np.where(self._is_leaf, _UNDEFINED, split_features(self._nodes["feature"])))
 
     @cached_property
     def threshold(self) -> NDArray[np.float64]:
