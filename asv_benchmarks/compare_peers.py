@@ -30,9 +30,9 @@ PEERS = {"scikit-learn": "sklearn", "intelex": "sklearnex", "ydf": "ydf"}
 N_TREES = 100
 
 
-def installed_peers() -> list[str]:
-    found = [name for name, module in PEERS.items() if importlib.util.find_spec(module)]
-    for name in PEERS.keys() - set(found):
+def installed_peers(wanted: list[str]) -> list[str]:
+    found = [name for name in wanted if importlib.util.find_spec(PEERS[name])]
+    for name in set(wanted) - set(found):
         print(f"({name} is not installed)", file=sys.stderr)
     return [OURS, *found]
 
@@ -132,9 +132,11 @@ def print_row(label: str, values: dict[str, float], scale: float, unit: str) -> 
     print(f"  {label:<26} " + "; ".join(cells), flush=True)
 
 
-def compare(table_name: str, threads: list[int], repeat: int, budget: float) -> None:
+def compare(
+    table_name: str, peers: list[str], threads: list[int], repeat: int, budget: float
+) -> None:
     table = TABLES[table_name]()
-    names = installed_peers()
+    names = installed_peers(peers)
     n_labeled, n_unlabeled = len(table.X), len(table.X_unlabeled)
     print(
         f"\n{table_name}: {n_labeled} labelled + {n_unlabeled} unlabelled rows, "
@@ -183,13 +185,14 @@ def compare(table_name: str, threads: list[int], repeat: int, budget: float) -> 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES)[:-1])
+    parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=60, help="seconds for the rounds of a row")
     parser.add_argument("--growth", action="store_true", help="fit 100,000 and 1,000,000 rows too")
     options = parser.parse_args()
     for table_name in options.tables:
-        compare(table_name, options.threads, options.repeat, options.budget)
+        compare(table_name, options.peers, options.threads, options.repeat, options.budget)
     if options.growth:
         from benchmarks.tables import gaussian_table
 

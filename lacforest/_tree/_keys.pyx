@@ -8,7 +8,9 @@ fit the node. All give the same order.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from lacforest._tree._types cimport CodeRange, CodeTable, check, code_t, key_t, row_t
+from lacforest._tree._types cimport (
+    CodeRange, CodeTable, check, code_t, key_t, row_t, stored_t
+)
 
 import numpy as np
 
@@ -16,11 +18,6 @@ cdef enum:
     SMALL = 32              # most keys that are ranked by counting
     MAX_DIGIT = 11          # 2,048 counters of 4 bytes stay in L1
     MAX_PASSES = 6          # 32 bits in digits of 6
-
-ctypedef fused stored_t:
-    uint8_t
-    uint16_t
-    uint32_t
 
 
 cdef inline CodeRange _gather(

@@ -19,6 +19,12 @@ ctypedef fused count_t:
     int64_t
     double
 
+# How the codes of a column are stored.
+ctypedef fused stored_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
 # A key carries a code above and, below, the class (4 bytes) or the position in the node (8 bytes).
 ctypedef fused key_t:
     uint32_t

@@ -1,0 +1,33 @@
+"""The algorithm page names functions and tests: each of them must exist."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def names_of(pattern, *folders):
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.p*") if path.is_file()]
+    text = "\n".join(path.read_text() for path in files if path.suffix in (".py", ".pyx", ".pxd"))
+    return set(re.findall(pattern, text))
+
+
+def test_every_test_on_the_algorithm_page_exists():
+    page = (ROOT / "docs" / "algorithm.rst").read_text()
+    named = set(re.findall(r"``(test_\w+)``", page))
+    assert named
+    assert named <= names_of(r"def (test_\w+)\(", "tests")
+
+
+def test_every_function_on_the_algorithm_page_exists():
+    page = (ROOT / "docs" / "algorithm.rst").read_text()
+    named = set(re.findall(r"``(?:\w+\.)?(\w+)`` in ``_\w+\.p(?:y|yx|xd)``", page))
+    named |= set(re.findall(r"``ForestGrower\.(\w+)``", page))
+    assert len(named) > 5
+    assert named <= names_of(r"(?:def|cdef|class)[ \w*]* (\w+)\(", "lacforest")
+
+
+def test_every_file_on_the_architecture_page_exists():
+    page = (ROOT / "docs" / "architecture.rst").read_text()
+    for name in re.findall(r"``(lacforest/[\w/.]+)``", page):
+        assert list(ROOT.glob(name + "*")), name
