@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lacforest._threads import in_threads, spans, useful_threads
-from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
+from lacforest._tree._ranks import (
+    CodedColumns,
+    assign_thresholds,
+    nodes_by_feature,
+    rank_codes,
+)
 
 # Bytes a row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36
@@ -135,25 +140,21 @@ def split_features(stored: NDArray[np.int32]) -> NDArray[Any]:
     return stored ^ (stored >> 31)
 
 
-def find_thresholds(
-    nodes: NDArray[Any], members: NDArray[np.intp], columns: CodedColumns, table: RowStack
-) -> NDArray[np.float64]:
-    """Thresholds of the inner nodes `members`, whose cuts are set to match them for every row.
+def place_thresholds(
+    nodes: NDArray[Any],
+    skip: NDArray[np.bool_],
+    columns: CodedColumns,
+    table: RowStack,
+    thresholds: NDArray[np.float64] | None = None,
+) -> None:
+    """Thresholds of inner nodes, into `thresholds` or in place of the cuts.
 
     The distinct values of a column are scattered back by its codes, one column at a time, so that
     no fit has to keep them.
     """
-    features = split_features(nodes["feature"][members])
-    if table.n_features <= 0xFFFF:
-        features = features.astype(np.uint16)  # numpy sorts these by radix
-    by_feature = np.argsort(features, kind="stable")
-    edges = np.searchsorted(features[by_feature], np.arange(table.n_features + 1))
-    thresholds = np.empty(len(members))
-    for feature in np.flatnonzero(np.diff(edges)):
-        chosen = by_feature[edges[feature] : edges[feature + 1]]
+    members, edges = nodes_by_feature(nodes, skip.view(np.uint8), table.n_features)
+    for feature in np.flatnonzero(np.diff(edges)).tolist():
         values = np.empty(columns.n_codes[feature] + 1)  # one more for missing values
-        values[columns.columns[feature]] = table.column(int(feature))
-        found = np.empty(len(chosen))
-        assign_thresholds(nodes, members[chosen], values[:-1], found)
-        thresholds[chosen] = found
-    return thresholds
+        values[columns.columns[feature]] = table.column(feature)
+        chosen = members[edges[feature] : edges[feature + 1]]
+        assign_thresholds(nodes, chosen, values[:-1], thresholds)

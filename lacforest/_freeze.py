@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._coding import RowStack, find_thresholds
 from lacforest._tree._buffers import NODE
-from lacforest._tree._ranks import CodedColumns
 
 
 @dataclass
@@ -77,34 +75,14 @@ def collect_trees(grown: Iterable[Any], n_trees: int, n_classes: int) -> Collect
     )
 
 
-def place_thresholds(
-    trees: CollectedTrees,
-    explored: CollectedTrees | None,
-    explored_thresholds: NDArray[np.float64] | None,
-    columns: CodedColumns,
-    table: RowStack,
-) -> None:
-    """Overwrite the cuts of inner nodes by thresholds, some trees at a time to save memory."""
-    nodes, tree_start = trees.nodes, trees.tree_start
-    was_split = np.zeros(len(nodes), dtype=bool)  # in Step I: their thresholds are known
-    if explored is not None:
-        before = explored.is_inner
-        for t, first in enumerate(tree_start[:-1]):
-            own = before[explored.tree_start[t] : explored.tree_start[t + 1]]
-            was_split[first : first + len(own)] = own
-    # Each round reads the whole table once: few enough rounds, little enough memory.
-    most = max(1 << 16, table.n_rows * table.n_features // 32)
-    n_trees, first = len(tree_start) - 1, 0
-    while first < n_trees:
-        reach = int(np.searchsorted(tree_start, tree_start[first] + most, side="right")) - 1
-        end = max(first + 1, reach)
-        span = slice(tree_start[first], tree_start[end])
-        here = nodes[span]
-        members = np.flatnonzero((here["left"] >= 0) & ~was_split[span])
-        here["threshold"][members] = find_thresholds(here, members, columns, table)
-        first = end
-    if explored is not None and explored_thresholds is not None:
-        nodes["threshold"][was_split] = explored_thresholds
+def split_before(trees: CollectedTrees, explored: CollectedTrees) -> NDArray[np.bool_]:
+    """Nodes of deepened trees that Step I had split already: their thresholds are known."""
+    before = np.zeros(len(trees.nodes), dtype=bool)
+    was_inner = explored.is_inner
+    for t, first in enumerate(trees.tree_start[:-1]):
+        own = was_inner[explored.tree_start[t] : explored.tree_start[t + 1]]
+        before[first : first + len(own)] = own
+    return before
 
 
 def share_leaves(

@@ -10,14 +10,14 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from lacforest._coding import RowStack, code_columns, find_thresholds
+from lacforest._coding import RowStack, code_columns, place_thresholds
 from lacforest._forest_arrays import PAIRS_PER_THREAD, ForestArrays
 from lacforest._freeze import (
     CollectedTrees,
     collect_trees,
     drop_last_class,
-    place_thresholds,
     share_leaves,
+    split_before,
 )
 from lacforest._pseudo import ceil_with_tolerance, pseudo_labels
 from lacforest._threads import in_threads, spans, useful_threads, wait_for
@@ -161,8 +161,10 @@ class ForestGrower:
         everyone = np.ones(rows.table.n_rows, dtype=np.uint8)
         grown = self._grow_all(criterion, limits, everyone, self.explore_seeds, None)
         trees = collect_trees(grown, self.options.n_trees, rows.n_known + 1)
-        inner = np.flatnonzero(trees.is_inner)
-        return _Exploration(trees, find_thresholds(trees.nodes, inner, self.columns, rows.table))
+        nobody = np.zeros(len(trees.nodes), dtype=bool)
+        thresholds = np.zeros(len(trees.nodes))
+        place_thresholds(trees.nodes, nobody, self.columns, rows.table, thresholds)
+        return _Exploration(trees, thresholds[trees.is_inner])
 
     def _score_unlabeled(
         self, exploration: _Exploration, criterion: AugmentedGiniCriterion
@@ -196,13 +198,12 @@ class ForestGrower:
             GiniCriterion(), self._limits(search_on=True), taking_part, self.refine_seeds, explored
         )
         trees = collect_trees(grown, self.options.n_trees, rows.n_known + 1)
-        place_thresholds(
-            trees,
-            explored,
-            None if exploration is None else exploration.thresholds,
-            self.columns,
-            rows.table,
-        )
+        known = np.zeros(len(trees.nodes), dtype=bool)
+        if exploration is not None:
+            known = split_before(trees, exploration.trees)
+        place_thresholds(trees.nodes, known, self.columns, rows.table)
+        if exploration is not None:
+            trees.nodes["threshold"][known] = exploration.thresholds
         leaf_values = share_leaves(trees.nodes, trees.impure, rows.n_known + 1)
         decrease = trees.decrease / (rows.labeled_total + chosen.sum())
         if explored is None:

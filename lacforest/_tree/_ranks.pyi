@@ -21,9 +21,12 @@ def rank_codes(
     order_room: NDArray[np.uint32],
     codes: NDArray[np.uint32],
 ) -> tuple[int, int]: ...
+def nodes_by_feature(
+    nodes: NDArray[Any], skip: NDArray[np.uint8], n_features: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
 def assign_thresholds(
     nodes: NDArray[Any],
-    members: NDArray[np.int64],
+    members: NDArray[np.uint32],
     values: NDArray[np.float64],
-    thresholds: NDArray[np.float64],
+    thresholds: NDArray[np.float64] | None,
 ) -> None: ...

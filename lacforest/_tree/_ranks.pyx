@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from lacforest._tree._types cimport Cut, Node, code_t
+from lacforest._tree._types cimport Node, code_t
 
 import numpy as np
 
@@ -178,40 +178,92 @@ cdef inline code_t _last_at_most(
     return low
 
 
+def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
+    """Inner nodes, but for those to skip, ordered by the feature they split on.
+
+    Parameters
+    ----------
+    nodes : NODE array
+    skip : uint8 array, one a node
+    n_features : int
+
+    Returns
+    -------
+    members : uint32 array
+    edges : int64 array of shape (n_features + 1,)
+        The nodes of feature f are ``members[edges[f]:edges[f + 1]]``.
+    """
+    cdef uint8_t[::1] node_bytes = nodes.view(np.uint8)
+    cdef const Node* all_nodes = <const Node*> &node_bytes[0]
+    cdef int64_t n_nodes = nodes.shape[0]
+    if n_nodes > <int64_t> 0xFFFFFFFF:
+        raise MemoryError(f"a forest of {n_nodes} nodes is beyond what this version can index")
+    edges = np.zeros(n_features + 1, dtype=np.int64)
+    cdef int64_t[::1] ends = edges
+    cdef int64_t i
+    cdef int32_t feature
+    for i in range(n_nodes):
+        if all_nodes[i].left >= 0 and not skip[i]:
+            feature = all_nodes[i].feature
+            ends[(feature ^ (feature >> 31)) + 1] += 1
+    for feature in range(n_features):
+        ends[feature + 1] += ends[feature]
+    members = np.empty(ends[n_features], dtype=np.uint32)
+    cdef uint32_t[::1] placed = members
+    # Filled from the back, each end moves down to where its feature begins.
+    for i in range(n_nodes - 1, -1, -1):
+        if all_nodes[i].left >= 0 and not skip[i]:
+            feature = all_nodes[i].feature
+            feature = feature ^ (feature >> 31)
+            ends[feature + 1] -= 1
+            placed[ends[feature + 1]] = <uint32_t> i
+    return members, np.append(edges[1:], len(members))
+
+
 def assign_thresholds(
     nodes,
-    const int64_t[::1] members,
+    const uint32_t[::1] members,
     const double[::1] values,
     double[::1] thresholds,
 ):
     """Thresholds of the inner nodes that split on one feature.
 
-    The threshold lies midway between two values present in the node. The cut becomes the last code
-    at or below it, so that ``code <= last`` and ``value <= threshold`` say the same of every row
-    of the table, not only of the node's.
+    The threshold lies midway between two values present in the node.
 
     Parameters
     ----------
     nodes : NODE array
-        Inner nodes in codes; ``last`` is overwritten at `members`.
-    members : int64 array
+        Inner nodes in codes.
+    members : uint32 array
         Indices of the nodes that split on this feature.
     values : float64 array of shape (n_codes,)
         Distinct values of the column in ascending order.
-    thresholds : float64 array of the shape of members
-        Overwritten.
+    thresholds : float64 array, one a node, or None
+        Where to write. The cut then becomes the last code at or below the threshold, so that
+        ``code <= last`` and ``value <= threshold`` say the same of every row of the table, not
+        only of the node's. None overwrites the cut itself.
     """
     cdef uint8_t[::1] node_bytes = nodes.view(np.uint8)
     cdef Node* all_nodes = <Node*> &node_bytes[0]
-    cdef Cut* cut
+    cdef Node* node
     cdef code_t n_codes = <code_t> values.shape[0]
+    cdef bint in_place = thresholds is None
+    cdef double threshold
+    cdef code_t last
     cdef int64_t i
     with nogil:
         for i in range(members.shape[0]):
-            cut = &all_nodes[members[i]].key.cut
-            if cut.next == n_codes:      # present | missing
-                thresholds[i] = INFINITY
-                cut.last = n_codes - 1
+            node = all_nodes + members[i]
+            last = node.key.cut.last
+            if node.key.cut.next == n_codes:      # present | missing
+                threshold = INFINITY
+                last = n_codes - 1
             else:
-                thresholds[i] = _midpoint(values[cut.last], values[cut.next])
-                cut.last = _last_at_most(&values[0], cut.last, cut.next - 1, thresholds[i])
+                threshold = _midpoint(values[last], values[node.key.cut.next])
+            if in_place:
+                node.key.threshold = threshold
+                continue
+            thresholds[members[i]] = threshold
+            if threshold < INFINITY:
+                last = _last_at_most(&values[0], last, node.key.cut.next - 1, threshold)
+            node.key.cut.last = last

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from lacforest._coding import RowStack, code_columns, find_thresholds
-from lacforest._tree._buffers import CODED_NODE
+from lacforest._coding import RowStack, code_columns, place_thresholds
+from lacforest._tree._buffers import CODED_NODE, NODE
 from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -103,7 +103,7 @@ def threshold_between(values, last, following):
     nodes = np.zeros(1, dtype=CODED_NODE)
     nodes["last"], nodes["next"] = last, following
     thresholds = np.empty(1)
-    assign_thresholds(nodes, np.array([0]), np.array(values, dtype=float), thresholds)
+    assign_thresholds(nodes, np.zeros(1, np.uint32), np.array(values, dtype=float), thresholds)
     return float(thresholds[0]), int(nodes["last"][0])
 
 
@@ -171,9 +171,16 @@ def test_thresholds_of_several_features(global_random_seed):
     distinct = [np.unique(column[~np.isnan(column)]) for column in table.T]
     low = np.array([distinct[f][c] for f, c in zip(feature, nodes["last"], strict=True)])
     high = np.array([distinct[f][c] for f, c in zip(feature, nodes["next"], strict=True)])
-    thresholds = find_thresholds(nodes, members, columns, stack)
-    assert_array_equal(thresholds, ((low + high) / 2)[members])
+    in_place = nodes.copy()
+    skip = np.arange(60) % 3 == 0
+    thresholds = np.full(60, np.nan)
+    place_thresholds(nodes, skip, columns, stack, thresholds)
+    place_thresholds(in_place, skip, columns, stack)
+    assert_array_equal(thresholds[members], ((low + high) / 2)[members])
+    assert np.isnan(thresholds[skip]).all()
+    assert_array_equal(in_place.view(NODE)["threshold"][members], thresholds[members])
+    assert_array_equal(in_place[::3], untouched)
     assert_array_equal(nodes[::3], untouched)
-    for node, threshold in zip(members, thresholds, strict=True):
+    for node, threshold in zip(members, thresholds[members], strict=True):
         codes, values = columns.columns[feature[node]], table[:, feature[node]]
         assert_array_equal(codes <= nodes["last"][node], values <= threshold)
