@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lacforest._coding import split_features
 from lacforest._threads import in_threads, spans, useful_threads, wait_for
 from lacforest._tree._buffers import NODE
 from lacforest._tree._criterion import augmented_proportions
@@ -221,8 +222,7 @@ def check_arrays(forest: ForestArrays) -> None:
         (left[inner] > own_id[inner]).all() and (left[inner] + 1 < sizes[tree[inner]]).all(),
         "a child is not after its parent in its own tree",
     )
-    stored = nodes["feature"][inner]
-    feature = stored ^ (stored >> 31)
+    feature = split_features(nodes["feature"][inner])
     _require((feature < forest.n_features).all(), "a feature is out of range")
     _require(not np.isnan(nodes["threshold"]).any(), "a threshold is not a number")
     # Exactly one parent each, and children after parents: no cycle, no shared subtree.
