@@ -51,6 +51,18 @@ class RowStack:
         """Columns of every part."""
         return int(self.parts[0].shape[1])
 
+    def take(self, rows: NDArray[np.intp]) -> RowStack:
+        """Some rows of the stack."""
+        return RowStack(self.parts, rows if self.order is None else self.order[rows])
+
+    def table(self) -> Any:
+        """All rows as one dense array, or as CSR if a part is sparse."""
+        if any(sparse.issparse(part) for part in self.parts):
+            table = sparse.vstack(self.parts, format="csr")
+        else:
+            table = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+        return table if self.order is None else table[self.order]
+
     def column(self, feature: int) -> NDArray[Any]:
         """One column as a dense vector of floats."""
         values = [_dense_column(part, feature) for part in self.parts]

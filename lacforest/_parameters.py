@@ -16,7 +16,8 @@ def is_real(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _check_int(name: str, value: Any, low: int, *, none_allowed: bool = False) -> None:
+def check_int(name: str, value: Any, low: int, *, none_allowed: bool = False) -> None:
+    """Refuse what is no whole number of at least `low`."""
     if none_allowed and value is None:
         return
     if not is_int(value):
@@ -76,10 +77,10 @@ def check_max_features(max_features: Any, n_features: int) -> int:
 
 def check_tree_parameters(estimator: Any) -> None:
     """Parameters that shape trees and need no data to be checked."""
-    _check_int("n_estimators", estimator.n_estimators, 1)
-    _check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
-    _check_int("min_samples_split", estimator.min_samples_split, 2)
-    _check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
+    check_int("n_estimators", estimator.n_estimators, 1)
+    check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
+    check_int("min_samples_split", estimator.min_samples_split, 2)
+    check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
     check_gamma(estimator.gamma)
     if not isinstance(estimator.bootstrap, bool | np.bool_):
         raise TypeError(f"bootstrap must be True or False, got {estimator.bootstrap!r}")

@@ -24,7 +24,8 @@ _TABLE_OPTIONS: dict[str, Any] = {
 }
 
 
-def _column_names(table: Any) -> list[str] | None:
+def column_names(table: Any) -> list[str] | None:
+    """Names of a frame's columns if all are text."""
     columns = getattr(table, "columns", None)
     if columns is None or callable(columns):
         return None
@@ -128,7 +129,7 @@ def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | N
             f"X_unlabeled has {table.shape[1]} features, but X has {estimator.n_features_in_}: "
             "both need the same columns"
         )
-    own_names = _column_names(X_unlabeled)
+    own_names = column_names(X_unlabeled)
     if names is not None and own_names is not None and names != own_names:
         different = [
             f"{ours!r} where X has {theirs!r}"
@@ -150,7 +151,7 @@ def check_training_rows(
 
     Labelled rows of weight zero are left out: they are not there. Their label stays a class.
     """
-    names = _column_names(X)
+    names = column_names(X)
     table = check_training_table(estimator, X)
     if y is None:
         raise ValueError(
@@ -209,7 +210,7 @@ def check_training_rows(
     if weight is not None:
         row_weight = np.concatenate([weight[kept], np.ones(n_unlabeled)])
     rows = TrainingRows(
-        table=RowStack([_by_column(part) for part in parts], order),
+        table=RowStack([by_column(part) for part in parts], order),
         classes=np.concatenate(
             [codes[kept], np.full(n_unlabeled, len(known))], dtype=np.uint16, casting="unsafe"
         ),
@@ -221,7 +222,8 @@ def check_training_rows(
     return rows, make_labels(known, estimator.new_label, n_unlabeled > 0)
 
 
-def _by_column(part: Any) -> Any:
+def by_column(part: Any) -> Any:
+    """A table whose columns can be read one by one: dense, or CSC without duplicates."""
     if not sparse.issparse(part):
         return part
     part = part.tocsc()

@@ -12,8 +12,8 @@ from lacforest._tree._criterion cimport (
 )
 from lacforest._tree._keys cimport bit_length, row_amount
 from lacforest._tree._partition cimport reseed_by_leaf, split
-from lacforest._tree._random cimport draw_below
 from lacforest._tree._ranks cimport CodedColumns
+from lacforest._tree._sampling cimport draw_with_replacement
 from lacforest._tree._splitter cimport best_split
 from lacforest._tree._types cimport (
     AugmentedGini, CodeTable, Gini, Limits, Node, Slice, Split, Workspace, class_t,
@@ -160,21 +160,44 @@ cdef int _grow(
     return 0
 
 
-cdef int64_t _draw_sample(
-    row_t* rows, int64_t first, int64_t end, uint64_t* state, uint32_t* times
-) noexcept nogil:
-    """Draw end - first rows of [first, end) with replacement; writes them in ascending order."""
-    cdef int64_t n_rows = end - first
-    cdef int64_t i, n_written = 0
-    memset(times, 0, n_rows * sizeof(uint32_t))
-    for _ in range(n_rows):
-        times[draw_below(state, <uint32_t> n_rows)] += 1
-    for i in range(n_rows):
-        while times[i] > 0:
-            times[i] -= 1
-            rows[n_written] = <row_t> (first + i)
-            n_written += 1
-    return n_written
+cdef int grow_tree(
+    const AugmentedGini* augmented,
+    bint narrow,
+    const CodeTable* table,
+    const Limits* limits,
+    Workspace* work,
+    GrowingTree tree,
+    uint64_t seed,
+    StopSignal stop,
+) except -1 nogil:
+    cdef Gini plain
+    plain.n_known = <class_t> (work.n_classes - 1)
+    if augmented != NULL and narrow:
+        _grow[AugmentedGini, int64_t](augmented, table, limits, work, tree, seed, stop, 0)
+    elif augmented != NULL:
+        _grow[AugmentedGini, double](augmented, table, limits, work, tree, seed, stop, 0)
+    elif narrow:
+        _grow[Gini, int64_t](&plain, table, limits, work, tree, seed, stop, 0)
+    else:
+        _grow[Gini, double](&plain, table, limits, work, tree, seed, stop, 0)
+    return 0
+
+
+cdef bint fits_narrow_keys(CodedColumns columns, int32_t n_classes) except -1:
+    cdef int32_t most_codes = <int32_t> bit_length(<uint32_t> columns.n_codes.max())
+    # One bit stays free so that keys compare as signed integers, which SSE2 can.
+    return most_codes + bit_length(n_classes - 1) <= 31
+
+
+cdef tuple take_bench(
+    list benches, int64_t n_rows, int32_t n_features, int32_t n_classes, bint narrow
+):
+    try:
+        return benches.pop()
+    except IndexError:
+        return (
+            Scratch(n_rows, n_features, n_classes, narrow), GrowingTree(n_classes, n_features)
+        )
 
 
 cdef int64_t _seat_rows(
@@ -194,8 +217,10 @@ cdef int64_t _seat_rows(
     cdef int64_t n_drawn, i
     cdef int64_t n_seated = 0
     if bootstrap:
-        n_drawn = _draw_sample(work.rows, 0, n_labeled, &sample_state, <uint32_t*> work.keys)
-        n_drawn += _draw_sample(
+        n_drawn = draw_with_replacement(
+            work.rows, 0, n_labeled, &sample_state, <uint32_t*> work.keys
+        )
+        n_drawn += draw_with_replacement(
             work.rows + n_drawn, n_labeled, n_rows, &sample_state, <uint32_t*> work.keys
         )
     else:
@@ -309,11 +334,8 @@ def grow_trees(
     cdef int64_t i, n_seated
     cdef Limits rules = limits
     cdef AugmentedGini augmented
-    cdef Gini plain
     cdef bint is_augmented = isinstance(criterion, AugmentedGiniCriterion)
-    cdef int32_t most_codes = <int32_t> bit_length(<uint32_t> columns.n_codes.max())
-    # One bit stays free so that keys compare as signed integers, which SSE2 can.
-    cdef bint narrow = weight is None and most_codes + bit_length(n_classes - 1) <= 31
+    cdef bint narrow = weight is None and fits_narrow_keys(columns, n_classes)
     cdef Scratch scratch
     cdef GrowingTree tree
     cdef const uint8_t[::1] start = None
@@ -322,12 +344,7 @@ def grow_trees(
         augmented.n_known = <class_t> (n_classes - 1)
     else:
         <GiniCriterion?> criterion
-        plain.n_known = <class_t> (n_classes - 1)
-    try:
-        scratch, tree = benches.pop()
-    except IndexError:
-        scratch = Scratch(n_rows, columns.table.n_features, n_classes, narrow)
-        tree = GrowingTree(n_classes, columns.table.n_features)
+    scratch, tree = take_bench(benches, n_rows, columns.table.n_features, n_classes, narrow)
     scratch.work.weight = &weight[0] if weight is not None else NULL
 
     grown = []
@@ -340,22 +357,10 @@ def grow_trees(
                 sample_seeds is not None, sample_seeds[i] if sample_seeds is not None else 0,
             )
             _open_slices(&columns.table, tree, &scratch.work, n_seated, start)
-            if is_augmented and narrow:
-                _grow[AugmentedGini, int64_t](
-                    &augmented, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
-                )
-            elif is_augmented:
-                _grow[AugmentedGini, double](
-                    &augmented, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
-                )
-            elif narrow:
-                _grow[Gini, int64_t](
-                    &plain, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
-                )
-            else:
-                _grow[Gini, double](
-                    &plain, &columns.table, &rules, &scratch.work, tree, seeds[i], stop, 0
-                )
+            grow_tree(
+                &augmented if is_augmented else NULL, narrow, &columns.table, &rules,
+                &scratch.work, tree, seeds[i], stop,
+            )
         grown.append(tree.to_arrays(is_augmented))
     benches.append((scratch, tree))
     return grown

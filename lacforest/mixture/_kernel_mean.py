@@ -1,0 +1,291 @@
+"""KM1 and KM2 of Ramaswamy, Scott and Tewari (ICML 2016) on one-dimensional scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest.mixture._simplex import Nearest, nearest_in_hull
+
+# Widths that are tried, in median distances.
+_WIDTHS = 10.0 ** np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+# Part of the squared length of a feature vector that the factor of the kernel may miss.
+_CUT = 1e-12
+# Numbers that a factor may hold where its rank passes _ENOUGH_RANK.
+_MAX_CELLS = 1 << 22
+_ENOUGH_RANK = 500
+# Of distances, relative to the one between the two samples.
+_TOLERANCE = 1e-7
+
+_LARGEST_LAM = 8.0
+_RESOLUTION = 0.04
+_FIRST_STEP = 0.05
+
+
+@dataclass(frozen=True)
+class KnownShare:
+    """Estimated share of known classes among unlabelled rows, and how it came about.
+
+    Attributes
+    ----------
+    share : float
+        kappa = (lam - 1) / lam, below 7/8.
+    lam : float
+        Where the slope of the distance passes the threshold.
+    threshold : float
+        nu, the slope that is looked for.
+    lams, distances : float arrays
+        The part of the distance curve that was computed, by increasing lam.
+    """
+
+    share: float
+    lam: float
+    threshold: float
+    lams: NDArray[np.float64]
+    distances: NDArray[np.float64]
+
+
+class KernelMean:
+    """Distance of lam F - (lam - 1) H from all distributions, in the space of a Gaussian kernel.
+
+    F is the distribution of unlabelled and H that of labelled scores. The distance is convex in
+    lam; where it leaves zero, lam F - (lam - 1) H stops to be a distribution.
+
+    Parameters
+    ----------
+    values : float array
+        Distinct scores of both samples, increasing.
+    labeled, unlabeled : float arrays
+        How many rows of either sample have each of the values. Any weights do that are not
+        negative and not all zero.
+    width : float, optional
+        Standard deviation of the kernel. By default the one of five multiples of the median
+        distance between two scores that tells the samples apart best.
+
+    Attributes
+    ----------
+    width : float
+    mmd : float
+        Distance between the two samples.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        labeled: NDArray[np.float64],
+        unlabeled: NDArray[np.float64],
+        width: float | None = None,
+    ) -> None:
+        # In units of a power of two nothing over- or underflows, and nothing is rounded.
+        largest = float(np.abs(values).max())
+        unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > 0 else 1.0
+        points = values / unit
+        if width is None:
+            between = _shares(unlabeled) - _shares(labeled)
+            scale = _median_distance(points, labeled + unlabeled)
+            width, factor = _best_width(points, between, scale)
+        else:
+            width /= unit
+            factor = _factorise(points, width)[0]
+        self.width = width * unit
+        self._corners = np.ascontiguousarray(factor.T)
+        # The pivots, which are far from each other.
+        self._pivots = np.unique(np.abs(factor).argmax(axis=1))
+        self._set_samples(labeled, unlabeled)
+
+    def _set_samples(
+        self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]
+    ) -> None:
+        self._n_smaller = min(float(labeled.sum()), float(unlabeled.sum()))
+        self._labeled, self._unlabeled = _shares(labeled), _shares(unlabeled)
+        self._mean_labeled = self._labeled @ self._corners
+        self._mean_unlabeled = self._unlabeled @ self._corners
+        self.mmd = math.dist(self._mean_unlabeled, self._mean_labeled)
+        self._solved: dict[float, Nearest] = {}
+
+    def resampled(
+        self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]
+    ) -> KernelMean:
+        """Other samples of the same values, with the same kernel."""
+        other = object.__new__(KernelMean)
+        other.width, other._corners, other._pivots = self.width, self._corners, self._pivots
+        other._set_samples(labeled, unlabeled)
+        return other
+
+    def distance(self, lam: float) -> float:
+        """Distance of lam F - (lam - 1) H from the nearest distribution on the values."""
+        if (lam * self._unlabeled + (1 - lam) * self._labeled >= 0).all():
+            return 0.0
+        if lam not in self._solved:
+            self._solved[lam] = self._solve(lam)
+        return self._solved[lam].distance
+
+    def _solve(self, lam: float) -> Nearest:
+        start = self._pivots
+        if self._solved:
+            start = self._solved[min(self._solved, key=lambda other: abs(other - lam))].support
+        mean = lam * self._mean_unlabeled + (1 - lam) * self._mean_labeled
+        return nearest_in_hull(self._corners, mean, start, _TOLERANCE * self.mmd)
+
+    def known_share(self, variant: Literal["km1", "km2"], mixing: float = 0.25) -> KnownShare:
+        """Bisect for the lam where the slope of the distance passes the threshold.
+
+        Parameters
+        ----------
+        variant : {"km1", "km2"}
+            "km2" looks for a slope between the first one and the last; "km1" for the one that
+            sampling alone may produce, 1 / sqrt(n), unless that is close to the last slope.
+        mixing : float
+            Weight of the last slope, which is `mmd`, in the threshold of "km2": 0.2 in the paper
+            of the method, 0.25 in the code of EULAC and of LACForest.
+        """
+        curve: dict[float, float] = {}
+
+        def slope(lam: float, step: float) -> float:
+            for place in (lam, lam + step):
+                curve[place] = self.distance(place)
+            return (curve[lam + step] - curve[lam]) / step
+
+        threshold = 1 / math.sqrt(self._n_smaller)
+        if variant == "km2" or threshold > 0.9 * self.mmd:
+            threshold = (1 - mixing) * slope(1.0, _FIRST_STEP) + mixing * self.mmd
+        left, right = 1.0, _LARGEST_LAM
+        while right - left > _RESOLUTION:
+            middle = (left + right) / 2
+            if slope(middle, _RESOLUTION / 2) > threshold:
+                right = middle
+            else:
+                left = middle
+        lam = (left + right) / 2
+        lams = np.array(sorted(curve))
+        distances = np.array([curve[place] for place in lams.tolist()])
+        return KnownShare((lam - 1) / lam, lam, threshold, lams, distances)
+
+
+def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = counts / counts.sum()
+    return shares
+
+
+def _best_width(
+    points: NDArray[np.float64], between: NDArray[np.float64], scale: float
+) -> tuple[float, NDArray[np.float64]]:
+    """The width by which the samples differ most, and the factor of its kernel.
+
+    Ranks grow as widths shrink: from the first width on whose factor is too large for memory,
+    narrower ones are left out.
+    """
+    best, best_mmd = None, -1.0
+    for width in (scale * _WIDTHS[::-1]).tolist():
+        factor, complete = _factorise(points, width)
+        if best is not None and not complete:
+            break
+        mmd = float(np.linalg.norm(factor @ between))
+        if mmd >= best_mmd:
+            best, best_mmd = (width, factor), mmd
+    assert best is not None
+    return best
+
+
+def _factorise(
+    points: NDArray[np.float64], width: float
+) -> tuple[NDArray[np.float64], bool]:
+    """Rows A with A' A = K, by Cholesky with pivots, and whether they are all it takes.
+
+    Scores on a line need few of them: some 20 where the width is the median distance, and 130 at a
+    tenth of it.
+    """
+    n_points = len(points)
+    limit = min(n_points, max(_ENOUGH_RANK, _MAX_CELLS // n_points))
+    rows = np.empty((min(32, limit), n_points))
+    missing = np.ones(n_points)  # of the squared lengths, which are one
+    rank = 0
+    while rank < limit and missing.max() > _CUT:
+        if rank == len(rows):
+            rows = np.concatenate([rows, np.empty_like(rows)])
+        pivot = int(missing.argmax())
+        # Beyond 40 widths the kernel is zero in floats, and squares may overflow.
+        away = np.minimum(np.abs(points - points[pivot]) / width, 40.0)
+        row = np.exp(-0.5 * away * away)
+        row -= rows[:rank, pivot] @ rows[:rank]
+        row /= math.sqrt(missing[pivot])
+        missing -= row * row
+        missing[pivot] = 0.0  # where rounding must not choose again
+        rows[rank] = row
+        rank += 1
+    return rows[:rank], bool(missing.max() <= _CUT)
+
+
+def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Root of the median squared distance over ordered pairs of rows, each row with itself too.
+
+    Where more than half of the pairs have equal scores, the median of the others, and one where
+    there are no others. Distances from point i to the points on its right increase, so those still
+    in question are a span of each i: memory for a few numbers a point, not for one a pair.
+    """
+    points, weights = points[weights > 0], weights[weights > 0]
+    n_points = len(points)
+    if n_points == 1:
+        return 1.0
+    equal, total = weights @ weights, weights.sum() ** 2
+    half = (equal + total) / 2 if equal > total / 2 else total / 2
+    sums = np.concatenate([[0.0], np.cumsum(weights)])
+
+    def weight_up_to(ends: NDArray[np.intp]) -> float:
+        return float(equal + 2 * (weights @ (sums[ends] - sums[1:])))
+
+    # The spans that are left, and the median once those before `starts` weigh half.
+    starts, ends = np.arange(1, n_points + 1), np.full(n_points, n_points)
+    distance = 0.0
+    while weight_up_to(starts) < half and (starts < ends).any():
+        middle = _middle_of_spans(points, starts, ends)
+        closer = _cut_spans(points, starts, ends, np.less, middle)
+        if weight_up_to(closer) >= half:
+            ends = closer
+        else:
+            starts = _cut_spans(points, closer, ends, np.less_equal, middle)
+            distance = middle
+    beyond = starts < n_points
+    if weight_up_to(starts) == half and beyond.any():
+        # The median of an even number: halfway, in squares, to the next distance.
+        following = float((points[starts[beyond]] - points[beyond]).min())
+        return math.hypot(distance, following) / math.sqrt(2)
+    return distance
+
+
+def _middle_of_spans(
+    points: NDArray[np.float64], starts: NDArray[np.intp], ends: NDArray[np.intp]
+) -> float:
+    """Median, by length of the spans, of the distances in their middles."""
+    left = np.flatnonzero(starts < ends)
+    lengths = (ends - starts)[left]
+    distances = points[starts[left] + lengths // 2] - points[left]
+    order = np.argsort(distances)
+    lengths_up_to = np.cumsum(lengths[order])
+    return float(distances[order[np.searchsorted(lengths_up_to, lengths_up_to[-1] / 2)]])
+
+
+def _cut_spans(
+    points: NDArray[np.float64],
+    starts: NDArray[np.intp],
+    ends: NDArray[np.intp],
+    compare: Callable[..., NDArray[np.bool_]],
+    distance: float,
+) -> NDArray[np.intp]:
+    """Of each span, where the distances end that compare so; by bisection in all spans at once.
+
+    What is compared are rounded differences, the same ones everywhere: point + distance would be
+    rounded otherwise.
+    """
+    starts, ends = starts.copy(), ends.copy()
+    while len(left := np.flatnonzero(starts < ends)) > 0:
+        middle = (starts[left] + ends[left]) // 2
+        inside = compare(points[middle] - points[left], distance)
+        starts[left[inside]] = middle[inside] + 1
+        ends[left[~inside]] = middle[~inside]
+    return starts

@@ -1,0 +1,89 @@
+"""Distance from a point to the convex hull of many corners, by columns that enter in turn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The point of a convex hull that is nearest to a given one.
+
+    Attributes
+    ----------
+    distance : float
+    support : int array
+        Corners whose convex combination the nearest point is.
+    weights : float array
+        Their weights: positive, with sum one.
+    excess : float
+        The distance is at most this much above the true one.
+    """
+
+    distance: float
+    support: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    excess: float
+
+
+def nearest_in_hull(
+    corners: NDArray[np.float64],
+    point: NDArray[np.float64],
+    start: NDArray[np.intp],
+    tolerance: float,
+) -> Nearest:
+    """Nearest point of the hull of all corners, one corner a row.
+
+    The hull of a few corners is solved by least squares, and corners that lie beyond its supporting
+    hyperplane join in until none does by more than the tolerance. Only the local maxima along the
+    rows join: neighbours are meant to be similar, and one of them stands for all.
+
+    Parameters
+    ----------
+    corners : array of shape (n_corners, n_dimensions)
+    point : array of shape (n_dimensions,)
+    start : int array
+        Corners to begin with, at least one: the support at a near-by point saves most of the work.
+    tolerance : float
+        Largest error of the distance.
+    """
+    n_dimensions = len(point)
+    target = np.zeros(n_dimensions + 1)
+    target[-1] = 1.0
+    candidates, previous = start, math.inf
+    while True:
+        # min |sum_i y_i (c_i - x)|^2 + (sum_i y_i - 1)^2 over y >= 0 has its minimum where y is a
+        # multiple of the wanted weights: with sum s it is s^2 d^2 + (s - 1)^2, which grows with d.
+        system = np.empty((n_dimensions + 1, len(candidates)))
+        np.subtract(corners[candidates].T, point[:, np.newaxis], out=system[:-1])
+        system[-1] = 1.0
+        solution, _ = nnls(system, target, maxiter=30 * (len(candidates) + n_dimensions))
+        chosen = solution.nonzero()[0]
+        support = candidates[chosen]
+        weights = solution[chosen]
+        weights /= weights.sum()
+        residual = -(system[:-1, chosen] @ weights)
+        distance = math.sqrt(residual @ residual)
+        if distance <= tolerance:
+            return Nearest(distance, support, weights, distance)
+        heights = corners @ residual
+        peaks = _local_maxima(heights)
+        # The hyperplane through the highest corner, across the residual, has the hull on one side.
+        excess = (heights[peaks].max() - heights[support] @ weights) / distance
+        if excess <= tolerance or distance >= previous:
+            return Nearest(distance, support, weights, min(max(excess, 0.0), distance))
+        joining = peaks[heights[peaks] > heights[support].max()]
+        candidates, previous = np.concatenate([support, joining]), distance
+
+
+def _local_maxima(heights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places with a rise before them and none after; both ends count as a fall outwards."""
+    rises = np.empty(len(heights) + 1, dtype=bool)
+    rises[0], rises[-1] = True, False
+    np.greater(heights[1:], heights[:-1], out=rises[1:-1])
+    return (rises[:-1] > rises[1:]).nonzero()[0]
