@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from lacforest._forest_arrays import ForestArrays
 from lacforest._grow import ForestGrower, GrownForest, GrowthOptions, TrainingRows
 from lacforest._labels import Labels
-from lacforest._parameters import check_max_features, check_theta, check_tree_parameters
+from lacforest._parameters import check_max_features, check_tree_parameters
+from lacforest._theta import Theta, check_theta, find_theta, warn_if_undetermined
 from lacforest._tree._criterion import AugmentedGiniCriterion
 from lacforest._tree_view import TreeViews
 from lacforest._validation import check_prediction_table, check_training_rows
@@ -51,8 +52,10 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
     ----------
     n_estimators : int, default=100
         Number of trees, m in the paper.
-    theta : float in (0, 1), default=0.5
-        Share of unlabelled rows that belong to the new class (Eqn 1).
+    theta : "auto", float in (0, 1) or estimator, default="auto"
+        Share of unlabelled rows that belong to the new class (Eqn 1): a number, or an estimator of
+        :mod:`lacforest.mixture` that finds it. "auto" is ``RankMixture()``, which measured best;
+        the paper's own route is ``KernelMeanEmbedding()``. Estimators leave class weights aside.
     gamma : float in [0, 0.5], default=0.01
         In Step I both children of a split keep at least this share of all labelled and of all
         unlabelled rows (Eqns 5 and 6).
@@ -96,6 +99,10 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
         Column of the new class in `predict_proba`.
     theta_ : float or None
         The proportion that was used.
+    theta_interval_ : tuple of float or None
+        Interval of an estimated theta.
+    theta_estimator_ : estimator or None
+        The fitted estimator of theta, with its scores. Not kept by `save`.
     pseudo_labels_ : ndarray of shape (n_unlabeled,)
         Unlabelled rows that Step I marked as new.
     unlabeled_score_ : ndarray of shape (n_unlabeled,)
@@ -145,7 +152,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
         self,
         n_estimators: int = 100,
         *,
-        theta: float = 0.5,
+        theta: Any = "auto",
         gamma: float = 0.01,
         max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
         max_depth: int | None = None,
@@ -206,10 +213,13 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
             grower = ForestGrower(rows, self._growth_options(rows))
             if rows.n_unlabeled == 0:
                 grown = grower.grow_plain()
+                self._remember(rows, labels, None, grown)
             else:
-                grown = grower.grow(theta)
+                found = find_theta(theta, rows, grower.columns, grower.options.entropy, self.n_jobs)
+                warn_if_undetermined(found, rows.n_unlabeled)
+                grown = grower.grow(found.value)
                 self._warn_if_unexplored(grown)
-            self._remember(rows, labels, theta, grown)
+                self._remember(rows, labels, found, grown)
         return self
 
     def _growth_options(self, rows: TrainingRows) -> GrowthOptions:
@@ -239,13 +249,15 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _remember(
-        self, rows: TrainingRows, labels: Labels, theta: float, grown: GrownForest
+        self, rows: TrainingRows, labels: Labels, theta: Theta | None, grown: GrownForest
     ) -> None:
         self.classes_ = labels.classes
         self.known_classes_ = labels.known
         self.new_label_ = labels.new_label
         self.new_class_index_ = labels.new_index
-        self.theta_ = theta if rows.n_unlabeled > 0 else None
+        self.theta_ = None if theta is None else theta.value
+        self.theta_interval_ = None if theta is None else theta.interval
+        self.theta_estimator_ = None if theta is None else theta.estimator
         self.pseudo_labels_ = grown.pseudo_labels
         self.unlabeled_score_ = grown.unlabeled_score
         self.feature_importances_ = grown.feature_importances

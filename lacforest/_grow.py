@@ -47,12 +47,15 @@ class TrainingRows:
         Class codes; n_known marks unlabelled rows.
     weight : float64 array of shape (n_rows,) or None
         Weights of labelled rows, all positive.
+    sampling_weight : float64 array of shape (n_labeled,) or None
+        Weights of labelled rows without those of their classes: how many rows each stands for.
     n_labeled, n_unlabeled, n_known : int
     """
 
     table: RowStack
     classes: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
+    sampling_weight: NDArray[np.float64] | None
     n_labeled: int
     n_unlabeled: int
     n_known: int

@@ -39,18 +39,6 @@ def check_gamma(gamma: Any) -> float:
     return float(gamma)
 
 
-def check_theta(theta: Any) -> float:
-    """The proportion of the augmented class (Eqn 1)."""
-    if not is_real(theta):
-        raise TypeError(f"theta must be a number strictly between 0 and 1, got {theta!r}")
-    if not 0.0 < theta < 1.0:
-        raise ValueError(
-            f"theta must lie strictly between 0 and 1, got {theta!r}: it is the share of "
-            "unlabelled rows that belong to the new class"
-        )
-    return float(theta)
-
-
 def check_max_features(max_features: Any, n_features: int) -> int:
     """Number of features to draw at a node, tau in the paper."""
     if max_features is None:

@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from lacforest._forest_arrays import ForestArrays
 from lacforest._tree._buffers import NODE
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 
 MAGIC = b"LACFRST\n"
-VERSION = 1
+VERSION = 2  # 1 had no interval of theta
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
 _DEFLATE_LEVEL = 1  # level 6 gains a seventh and takes four times as long
@@ -42,6 +43,12 @@ _FITTED_ARRAYS = {
     "pseudo_labels_": np.dtype(bool),
     "unlabeled_score_": np.dtype(np.float64),
     "feature_importances_": np.dtype(np.float64),
+}
+
+
+# The estimators of theta that a file may name.
+_ESTIMATORS: dict[str, Any] = {
+    cls.__name__: cls for cls in (BestBin, KernelMeanEmbedding, RankMixture)
 }
 
 
@@ -68,9 +75,15 @@ def _encode(value: Any, where: str) -> Any:
         return value
     if isinstance(value, dict):
         return {"pairs": [[_encode(k, where), _encode(v, where)] for k, v in value.items()]}
+    if type(value) in _ESTIMATORS.values():
+        return {
+            "theta_estimator": type(value).__name__,
+            "parameters": _encode(value.get_params(deep=False), where),
+        }
     raise TypeError(
         f"cannot save {where}={value!r}: model files hold numbers, text, booleans, None and dicts "
-        "of them. Use joblib.dump, or change it by set_params first."
+        "of them, and estimators of lacforest.mixture. Use joblib.dump, or change it by set_params "
+        "first."
     )
 
 
@@ -86,6 +99,10 @@ def _decode(value: Any) -> Any:
         return float(value["float"])
     if set(value) == {"pairs"}:
         return {_decode(k): _decode(v) for k, v in value["pairs"]}
+    if set(value) == {"theta_estimator", "parameters"}:
+        if value["theta_estimator"] not in _ESTIMATORS:
+            raise ModelFileError(f"it names an unknown estimator: {value['theta_estimator']!r}")
+        return _ESTIMATORS[value["theta_estimator"]](**_decode(value["parameters"]))
     raise ModelFileError(f"the header holds a value of an unknown kind: {sorted(value)}")
 
 
@@ -132,6 +149,7 @@ def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) ->
         "classes": _encode_labels(estimator.classes_),
         "new_class_index": estimator.new_class_index_,
         "theta": estimator.theta_,
+        "theta_interval": _listed(estimator.theta_interval_),
         "n_labeled": estimator.n_labeled_,
         "ratio": forest.ratio,
         "n_features": forest.n_features,
@@ -178,6 +196,10 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def _listed(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else [float(end) for end in interval]
 
 
 def _names_of(estimator: Any) -> list[str] | None:
@@ -321,8 +343,16 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     if not np.array_equal(classes if index is None else np.delete(classes, index), known):
         raise ModelFileError("known_classes and classes contradict each other")
     theta, n_labeled = header["theta"], header["n_labeled"]
-    if (theta is None) != (index is None) or (theta is not None and not 0 < float(theta) < 1):
+    interval = header["theta_interval"] if header["version"] > 1 else None
+    if (theta is None) != (index is None) or (theta is not None and not 0 <= float(theta) <= 1):
         raise ModelFileError("theta makes no sense")
+    if interval is not None and not (
+        theta is not None
+        and isinstance(interval, list)
+        and len(interval) == 2
+        and 0 <= float(interval[0]) <= float(theta) <= float(interval[1]) <= 1
+    ):
+        raise ModelFileError("the interval of theta makes no sense")
     if not 0 < float(n_labeled) < np.inf:
         raise ModelFileError("the number of labelled rows makes no sense")
     names = header["feature_names"]
@@ -346,6 +376,8 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     estimator.new_class_index_ = index
     estimator.new_label_ = None if index is None else classes[index]
     estimator.theta_ = None if theta is None else float(theta)
+    estimator.theta_interval_ = None if interval is None else tuple(map(float, interval))
+    estimator.theta_estimator_ = None
     estimator.n_labeled_ = float(n_labeled)
     for name in _FITTED_ARRAYS:
         setattr(estimator, name, arrays[name])

@@ -180,6 +180,7 @@ def check_training_rows(
         raise ValueError(f"y has {len(known)} classes; at most {_MAX_KNOWN} are supported")
     weight = check_weight(sample_weight, table.shape[0])
     weight = None if weight is None else weight[~marked]
+    sampling_weight = weight
     factors = class_weights(estimator.class_weight, known, labels, weight)
     source = "sample_weight"
     if factors is not None:
@@ -215,6 +216,7 @@ def check_training_rows(
             [codes[kept], np.full(n_unlabeled, len(known))], dtype=np.uint16, casting="unsafe"
         ),
         weight=row_weight,
+        sampling_weight=None if sampling_weight is None else sampling_weight[kept],
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
         n_known=len(known),

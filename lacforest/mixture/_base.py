@@ -30,6 +30,10 @@ from lacforest.mixture._score_table import Scores, ScoreTable
 _MOST_VALUES = 2_000
 
 
+class ThetaWarning(UserWarning):
+    """The data cannot tell how many unlabelled rows are new, or whether any are."""
+
+
 class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     """Base of all estimators of theta, the share of new rows among unlabelled ones.
 
@@ -77,6 +81,12 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         self
         """
         self._check_parameters()
+        return self.fit_stack(*self.stack_rows(X, X_unlabeled, sample_weight))
+
+    def stack_rows(
+        self, X: Any, X_unlabeled: Any, sample_weight: Any = None
+    ) -> tuple[RowStack, int, NDArray[np.float64] | None]:
+        """Checked tables as `fit_stack` takes them; labelled rows of weight zero are left out."""
         names = column_names(X)
         labeled = check_training_table(self, X)
         unlabeled = check_unlabeled_table(self, X_unlabeled, names)
@@ -89,8 +99,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
                 raise ValueError("sample_weight is zero for every labelled row")
             order = np.concatenate([kept, n_labeled + np.arange(unlabeled.shape[0])])
             n_labeled, weight = len(kept), weight[kept]
-        stack = RowStack([by_column(labeled), by_column(unlabeled)], order)
-        return self.fit_stack(stack, n_labeled, weight)
+        return RowStack([by_column(labeled), by_column(unlabeled)], order), n_labeled, weight
 
     def fit_stack(
         self,

@@ -12,15 +12,21 @@ from numpy.typing import NDArray
 
 from lacforest.mixture._simplex import Nearest, nearest_in_hull
 
-# Widths that are tried, in median distances.
-_WIDTHS = 10.0 ** np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+# Widths that are tried, in median distances, from the widest down.
+_WIDTHS = (10.0, 10.0**0.5, 1.0, 10.0**-0.5, 0.1)
+# Scores lie within four, and no quotient of two distances may overflow.
+_NARROWEST = 1e-300
 # Part of the squared length of a feature vector that the factor of the kernel may miss.
 _CUT = 1e-12
-# Numbers that a factor may hold where its rank passes _ENOUGH_RANK.
+# Rank that a factor may have, and the numbers it may hold where that allows for more.
+_MAX_RANK = 500
 _MAX_CELLS = 1 << 22
-_ENOUGH_RANK = 500
 # Of distances, relative to the one between the two samples.
 _TOLERANCE = 1e-7
+# Samples as close as this are the same: slopes of the distance would be those of rounding errors.
+_SAME = 1e-9
+# Of slopes. Where no labelled row looks like an unlabelled one all slopes equal the threshold.
+_SLACK = 1e-5
 
 _LARGEST_LAM = 8.0
 _RESOLUTION = 0.04
@@ -87,20 +93,16 @@ class KernelMean:
         points = values / unit
         if width is None:
             between = _shares(unlabeled) - _shares(labeled)
-            scale = _median_distance(points, labeled + unlabeled)
-            width, factor = _best_width(points, between, scale)
+            width, factor = _best_width(points, labeled + unlabeled, between)
         else:
-            width /= unit
-            factor = _factorise(points, width)[0]
+            width, factor = _given_width(points, width / unit)
         self.width = width * unit
         self._corners = np.ascontiguousarray(factor.T)
         # The pivots, which are far from each other.
         self._pivots = np.unique(np.abs(factor).argmax(axis=1))
         self._set_samples(labeled, unlabeled)
 
-    def _set_samples(
-        self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]
-    ) -> None:
+    def _set_samples(self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]) -> None:
         self._n_smaller = min(float(labeled.sum()), float(unlabeled.sum()))
         self._labeled, self._unlabeled = _shares(labeled), _shares(unlabeled)
         self._mean_labeled = self._labeled @ self._corners
@@ -108,9 +110,7 @@ class KernelMean:
         self.mmd = math.dist(self._mean_unlabeled, self._mean_labeled)
         self._solved: dict[float, Nearest] = {}
 
-    def resampled(
-        self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]
-    ) -> KernelMean:
+    def resampled(self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]) -> KernelMean:
         """Other samples of the same values, with the same kernel."""
         other = object.__new__(KernelMean)
         other.width, other._corners, other._pivots = self.width, self._corners, self._pivots
@@ -119,7 +119,8 @@ class KernelMean:
 
     def distance(self, lam: float) -> float:
         """Distance of lam F - (lam - 1) H from the nearest distribution on the values."""
-        if (lam * self._unlabeled + (1 - lam) * self._labeled >= 0).all():
+        measure = lam * self._unlabeled + (1 - lam) * self._labeled
+        if self.mmd <= _SAME or (measure >= 0).all():
             return 0.0
         if lam not in self._solved:
             self._solved[lam] = self._solve(lam)
@@ -157,7 +158,7 @@ class KernelMean:
         left, right = 1.0, _LARGEST_LAM
         while right - left > _RESOLUTION:
             middle = (left + right) / 2
-            if slope(middle, _RESOLUTION / 2) > threshold:
+            if slope(middle, _RESOLUTION / 2) > (1 - _SLACK) * threshold:
                 right = middle
             else:
                 left = middle
@@ -172,53 +173,69 @@ def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return shares
 
 
+def _given_width(points: NDArray[np.float64], width: float) -> tuple[float, NDArray[np.float64]]:
+    factor = _factorise(points, max(width, _NARROWEST))
+    if factor is None:
+        raise ValueError(
+            f"the kernel is too narrow for {len(points)} distinct scores: more than "
+            f"{_rank_limit(points)} of them are far from each other, in widths"
+        )
+    return width, factor
+
+
 def _best_width(
-    points: NDArray[np.float64], between: NDArray[np.float64], scale: float
+    points: NDArray[np.float64], weights: NDArray[np.float64], between: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """The width by which the samples differ most, and the factor of its kernel.
 
-    Ranks grow as widths shrink: from the first width on whose factor is too large for memory,
-    narrower ones are left out.
+    Scores with far outliers need a high rank, and the more so the narrower the kernel is. Widths
+    that need too much are left out; if all do, a wider one serves.
     """
+    scale = max(_median_distance(points, weights), _NARROWEST)
+    widths = [scale * multiple for multiple in _WIDTHS]
     best, best_mmd = None, -1.0
-    for width in (scale * _WIDTHS[::-1]).tolist():
-        factor, complete = _factorise(points, width)
-        if best is not None and not complete:
-            break
-        mmd = float(np.linalg.norm(factor @ between))
-        if mmd >= best_mmd:
-            best, best_mmd = (width, factor), mmd
-    assert best is not None
+    while best is None:
+        for width in widths:
+            factor = _factorise(points, width)
+            if factor is None:
+                break
+            mmd = float(np.linalg.norm(factor @ between))
+            if mmd >= best_mmd:
+                best, best_mmd = (width, factor), mmd
+        widths = [widths[0] * _WIDTHS[1]]
     return best
 
 
-def _factorise(
-    points: NDArray[np.float64], width: float
-) -> tuple[NDArray[np.float64], bool]:
-    """Rows A with A' A = K, by Cholesky with pivots, and whether they are all it takes.
+def _rank_limit(points: NDArray[np.float64]) -> int:
+    return max(_MAX_RANK, _MAX_CELLS // len(points))
 
-    Scores on a line need few of them: some 20 where the width is the median distance, and 130 at a
-    tenth of it.
+
+def _factorise(points: NDArray[np.float64], width: float) -> NDArray[np.float64] | None:
+    """Rows A with A' A = K, by Cholesky with pivots; None if it takes too many.
+
+    Scores on a line need few: some 20 where the width is the median distance, and 130 at a tenth
+    of it.
     """
-    n_points = len(points)
-    limit = min(n_points, max(_ENOUGH_RANK, _MAX_CELLS // n_points))
-    rows = np.empty((min(32, limit), n_points))
-    missing = np.ones(n_points)  # of the squared lengths, which are one
+    limit = _rank_limit(points)
+    rows = np.empty((32, len(points)))
+    missing = np.ones(len(points))  # of the squared lengths, which are one
     rank = 0
-    while rank < limit and missing.max() > _CUT:
+    while missing.max() > _CUT:
+        if rank == limit:
+            return None
         if rank == len(rows):
             rows = np.concatenate([rows, np.empty_like(rows)])
         pivot = int(missing.argmax())
-        # Beyond 40 widths the kernel is zero in floats, and squares may overflow.
+        # Beyond 40 widths the kernel is zero in floats, and squares might overflow.
         away = np.minimum(np.abs(points - points[pivot]) / width, 40.0)
         row = np.exp(-0.5 * away * away)
         row -= rows[:rank, pivot] @ rows[:rank]
         row /= math.sqrt(missing[pivot])
         missing -= row * row
-        missing[pivot] = 0.0  # where rounding must not choose again
+        missing[pivot] = 0.0  # rounding must not choose it again
         rows[rank] = row
         rank += 1
-    return rows[:rank], bool(missing.max() <= _CUT)
+    return rows[:rank]
 
 
 def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

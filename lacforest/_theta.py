@@ -1,0 +1,127 @@
+"""theta of a fit: a number, or what an estimator of the mixture proportion says."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from lacforest._grow import TrainingRows
+from lacforest._parameters import is_real
+from lacforest._tree._ranks import CodedColumns
+from lacforest.mixture import RankMixture, ThetaEstimator, ThetaWarning
+
+
+@dataclass(frozen=True)
+class Theta:
+    """The proportion that a forest uses, and where it comes from.
+
+    Attributes
+    ----------
+    value : float
+    interval : tuple of float or None
+        None where theta was given, or its estimator gives none.
+    estimator : estimator or None
+        The fitted estimator, None where theta was given.
+    """
+
+    value: float
+    interval: tuple[float, float] | None = None
+    estimator: Any = None
+
+
+def check_theta(theta: Any) -> float | ThetaEstimator | Any:
+    """The proportion of the augmented class (Eqn 1), or an unfitted estimator of it."""
+    if isinstance(theta, str):
+        if theta == "auto":
+            return RankMixture()
+    elif is_real(theta):
+        if 0.0 < theta < 1.0:
+            return float(theta)
+        raise ValueError(
+            f"theta must lie strictly between 0 and 1, got {theta!r}: it is the share of "
+            "unlabelled rows that belong to the new class"
+        )
+    elif hasattr(theta, "fit") and hasattr(theta, "get_params") and not isinstance(theta, type):
+        return clone(theta)
+    raise TypeError(
+        'theta must be "auto", a number strictly between 0 and 1, or an estimator of '
+        f"lacforest.mixture, got {theta!r}"
+    )
+
+
+def find_theta(
+    theta: float | ThetaEstimator | Any,
+    rows: TrainingRows,
+    columns: CodedColumns,
+    entropy: NDArray[np.uint32],
+    n_jobs: int | None,
+) -> Theta:
+    """Theta as given, or estimated on the rows of the fit.
+
+    An estimator without a `random_state` or `n_jobs` of its own takes them from the forest.
+
+    Parameters
+    ----------
+    theta : float or unfitted estimator
+        What `check_theta` returned.
+    rows : TrainingRows
+    columns : CodedColumns
+        The columns of `rows`, coded: an estimator that scores by a forest codes nothing again.
+    entropy : uint32 array
+    n_jobs : int or None
+    """
+    if isinstance(theta, float):
+        return Theta(theta)
+    own = theta.get_params(deep=False)
+    seed = int(np.random.SeedSequence([*entropy.tolist(), 0]).generate_state(1)[0])
+    for name, value in (("random_state", seed), ("n_jobs", n_jobs)):
+        if name in own and own[name] is None:
+            theta.set_params(**{name: value})
+    if isinstance(theta, ThetaEstimator):
+        theta.fit_stack(rows.table, rows.n_labeled, rows.sampling_weight, columns)
+    else:
+        table = rows.table.table()
+        theta.fit(table[: rows.n_labeled], table[rows.n_labeled :])
+    return Theta(_checked_estimate(theta), getattr(theta, "interval_", None), theta)
+
+
+def _checked_estimate(estimator: Any) -> float:
+    value: Any = getattr(estimator, "theta_", None)
+    if value is None or not is_real(value) or not 0.0 <= value <= 1.0:
+        raise ValueError(
+            f"the estimator {estimator!r} gave theta_ = {value!r}, which is no share in [0, 1]"
+        )
+    return float(value)
+
+
+def warn_if_undetermined(theta: Theta, n_unlabeled: int) -> None:
+    """Warn where an estimate cannot tell nothing new, or everything new, from the rest."""
+    if theta.estimator is None:
+        return
+    low, high = theta.interval if theta.interval is not None else (theta.value, theta.value)
+    found = f"theta is estimated at {theta.value:.3f}"
+    if theta.interval is not None:
+        found += f", with an interval from {low:.3f} to {high:.3f}"
+    # Less than half a row: as good as none.
+    least = 0.5 / n_unlabeled
+    if low < least:
+        warnings.warn(
+            f"{found}: the data cannot tell whether any of the {n_unlabeled} unlabelled rows is "
+            "new, and few or none will be called new. More unlabelled rows narrow the interval; "
+            "if you know the share, pass it as theta.",
+            ThetaWarning,
+            stacklevel=3,
+        )
+    elif high > 1.0 - least:
+        warnings.warn(
+            f"{found}: all of the {n_unlabeled} unlabelled rows may be new. Check that X and "
+            "X_unlabeled have the same units, scaling and order of columns, and that known "
+            "classes do occur among unlabelled rows; if you know the share, pass it as theta.",
+            ThetaWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""Experiments that measure the library: ``python -m lacforest.experiments --help``."""

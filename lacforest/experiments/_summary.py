@@ -1,0 +1,145 @@
+"""What the results of the theta experiment say: a table, and which targets hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import Any
+
+from lacforest.experiments._tables import Column
+from lacforest.experiments._theta import DENSE, N_LABELED, N_UNLABELED, ThetaJob
+
+Results = Sequence[tuple[ThetaJob, dict[str, Any]]]
+
+DEFAULT = "auto"
+PEERS = ("km1", "km2")
+ALL = "all"
+_MOST_WORSE = 0.02
+_LEAST_COVERAGE = 0.8
+_MOST_TIME = 1 / 50
+
+
+def _error(result: dict[str, Any]) -> float:
+    return float(abs(result["estimate"] - result["theta"]))
+
+
+def _describe(results: Results, percents: Sequence[int]) -> dict[str, Any]:
+    """Figures of one method on some splits."""
+    found = [result for _, result in results]
+    intervals = [(*result["interval"], result["theta"]) for result in found if result["interval"]]
+    return {
+        "error": fmean(map(_error, found)),
+        **{
+            f"error_{percent}": fmean(_error(r) for job, r in results if job.percent == percent)
+            for percent in percents
+        },
+        "seconds": fmean(result["seconds"] for result in found),
+        "coverage": fmean(low <= truth <= high for low, high, truth in intervals)
+        if intervals
+        else None,
+        "width": median(high - low for low, high, _ in intervals) if intervals else None,
+    }
+
+
+def make_table(results: Results) -> tuple[list[Column], list[dict[str, Any]]]:
+    """One row for each dataset and method, then one for each method over all datasets."""
+    results = [(job, result) for job, result in results if job.method != DENSE]
+    names = list(dict.fromkeys(job.dataset for job, _ in results))
+    methods = list(dict.fromkeys(job.method for job, _ in results))
+    percents = list(dict.fromkeys(job.percent for job, _ in results))
+    columns = [
+        Column("dataset", "dataset"),
+        Column("method", "method"),
+        Column("error", "error", ".4f"),
+        *(Column(f"at {p / 100:.2f}", f"error_{p}", ".4f") for p in percents),
+        Column("seconds", "seconds", ".3f"),
+        Column("coverage", "coverage", ".0%"),
+        Column("width", "width", ".3f"),
+    ]
+    rows = []
+    for name in [*names, ALL]:
+        for method in methods:
+            own = [
+                (job, result)
+                for job, result in results
+                if job.method == method and name in (job.dataset, ALL)
+            ]
+            rows.append({"dataset": name, "method": method, **_describe(own, percents)})
+    return columns, rows
+
+
+def make_notes(results: Results) -> list[str]:
+    """What a reader of the table should know."""
+    notes = [
+        "error: mean absolute error of theta, over all thetas and at each. coverage: share of "
+        "splits whose interval holds the true theta. width: median width of that interval."
+    ]
+    shrunk = {
+        (job.dataset, job.percent): (result["n_labeled"], result["n_unlabeled"])
+        for job, result in results
+        if (result["n_labeled"], result["n_unlabeled"]) != (N_LABELED, N_UNLABELED)
+    }
+    for (name, percent), (n_labeled, n_unlabeled) in shrunk.items():
+        notes.append(
+            f"{name} at theta {percent / 100:.2f}: about {n_labeled} + {n_unlabeled} rows where "
+            f"the others have {N_LABELED} + {N_UNLABELED}, because the dataset has no more."
+        )
+    return notes
+
+
+def _verdict(holds: bool) -> str:
+    return "holds:" if holds else "FAILS:"
+
+
+def make_checks(rows: Sequence[dict[str, Any]], results: Results) -> list[str]:
+    """Which targets hold, in words."""
+    table = {(row["dataset"], row["method"]): row for row in rows}
+    if (ALL, DEFAULT) not in table:
+        return [f"not checked: {DEFAULT} was not run."]
+    checks = []
+    for peer in PEERS:
+        if (ALL, peer) in table:
+            checks += _compare(table, peer)
+        else:
+            checks.append(f"not checked: errors of {peer}, which was not run.")
+    coverage = table[ALL, DEFAULT]["coverage"]
+    if coverage is None:
+        checks.append(f"not checked: coverage, because {DEFAULT} gave no intervals.")
+    else:
+        checks.append(
+            f"{_verdict(coverage >= _LEAST_COVERAGE)} the interval of {DEFAULT} holds the truth in "
+            f"{coverage:.1%} of splits (target: at least {_LEAST_COVERAGE:.0%})."
+        )
+    return [*checks, _compare_time(results)]
+
+
+def _compare(table: dict[tuple[str, str], dict[str, Any]], peer: str) -> list[str]:
+    own, other = table[ALL, DEFAULT]["error"], table[ALL, peer]["error"]
+    excess = {
+        name: row["error"] - table[name, peer]["error"]
+        for (name, method), row in table.items()
+        if method == DEFAULT and name != ALL
+    }
+    worst = max(excess, key=lambda name: excess[name])
+    return [
+        f"{_verdict(own <= other)} mean error of {DEFAULT} {own:.4f}, of {peer} {other:.4f} "
+        "(target: at most that).",
+        f"{_verdict(excess[worst] <= _MOST_WORSE)} error of {DEFAULT} less that of {peer} is at "
+        f"most {excess[worst]:+.4f}, on {worst} (target: at most +{_MOST_WORSE}).",
+    ]
+
+
+def _compare_time(results: Results) -> str:
+    seconds = {job.key: result["seconds"] for job, result in results}
+    dense = [job for job, _ in results if job.method == DENSE]
+    if not dense:
+        return "not checked: time against the dense-QP route. Pass --dense-qp 1 to time it."
+    theirs = fmean(seconds[job.key] for job in dense)
+    ours = fmean(
+        seconds[ThetaJob(job.dataset, job.percent, job.split, DEFAULT).key] for job in dense
+    )
+    return (
+        f"{_verdict(ours <= _MOST_TIME * theirs)} {DEFAULT} takes {ours:.3f} s where the dense-QP "
+        f"route takes {theirs:.1f} s, 1/{theirs / ours:.0f} of its time, on {len(dense)} splits "
+        f"(target: at most 1/{1 / _MOST_TIME:.0f})."
+    )

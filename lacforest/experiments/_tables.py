@@ -1,0 +1,95 @@
+"""Tables as text, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FORMATS = ("text", "markdown", "csv", "json")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title, the key of its values in a row, and how people see them."""
+
+    title: str
+    key: str
+    form: str = ""
+
+    def show(self, row: dict[str, Any]) -> str:
+        """A value for people to read."""
+        value = row[self.key]
+        return "-" if value is None else format(value, self.form)
+
+
+def _text(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+    lines = [[column.title for column in columns]]
+    lines += [[column.show(row) for column in columns] for row in rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column.form else cell.ljust(width)
+            for column, cell, width in zip(columns, line, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _markdown(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        [column.title for column in columns],
+        ["---:" if column.form else "---" for column in columns],
+        *([column.show(row) for column in columns] for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _csv(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.key for column in columns])
+    writer.writerows([row[column.key] for column in columns] for row in rows)
+    return text.getvalue().rstrip("\n")
+
+
+def render(
+    columns: Sequence[Column],
+    rows: Sequence[dict[str, Any]],
+    sections: dict[str, list[str]],
+    form: str,
+) -> str:
+    """A table and what there is to say about it. CSV has the table only.
+
+    Parameters
+    ----------
+    columns : list of Column
+        What to show, in this order.
+    rows : list of dict
+        Values by column key; None where there is none.
+    sections : dict
+        Lines below the table by heading; empty ones are left out.
+    form : {"text", "markdown", "csv", "json"}
+        The format. CSV and JSON hold all digits.
+
+    Returns
+    -------
+    str
+    """
+    if form == "csv":
+        return _csv(columns, rows)
+    if form == "json":
+        table = [{column.key: row[column.key] for column in columns} for row in rows]
+        return json.dumps({"table": table, **sections}, indent=2)
+    if form == "markdown":
+        table_of, heading, item = _markdown, "\n**{}**\n", "- {}"
+    else:
+        table_of, heading, item = _text, "\n{}:", "  {}"
+    lines = [table_of(columns, rows)]
+    for title, sentences in sections.items():
+        if sentences:
+            lines += [heading.format(title.capitalize()), *map(item.format, sentences)]
+    return "\n".join(lines)

@@ -1,0 +1,442 @@
+"""The protocol of the paper: hide classes, then draw labelled, unlabelled and test rows."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from lacforest._labels import check_labels, make_labels
+from lacforest._parameters import check_int, is_int, is_real
+from lacforest._pseudo import floor_with_tolerance
+
+__all__ = ["AugmentedClassSplit", "AugmentedSplit", "make_augmented_split", "mask_hidden"]
+
+_MOST_TEST_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class AugmentedSplit:
+    """Rows of a table in three parts, with some classes hidden from the labels.
+
+    Attributes
+    ----------
+    labeled, unlabeled, test : ndarray of int
+        Row numbers, disjoint. In `unlabeled` and `test` known and new rows are mixed.
+    hidden, known : ndarray
+        The classes, sorted.
+    new_label : object
+        What stands for every hidden class in `truth`.
+    truth : ndarray of shape (n_rows,)
+        y of the whole table with hidden classes replaced by `new_label`.
+    X : array-like of shape (n_rows, n_features)
+        The whole table.
+    """
+
+    labeled: NDArray[np.intp] = field(repr=False)
+    unlabeled: NDArray[np.intp] = field(repr=False)
+    test: NDArray[np.intp] = field(repr=False)
+    hidden: NDArray[Any]
+    known: NDArray[Any]
+    new_label: Any
+    truth: NDArray[Any] = field(repr=False)
+    X: Any = field(repr=False)
+
+    @property
+    def theta(self) -> float:
+        """Share of new rows among the unlabelled ones, as drawn."""
+        return float(np.mean(self.y_unlabeled == self.new_label))
+
+    @property
+    def X_labeled(self) -> Any:  # noqa: N802
+        """Table of the labelled rows."""
+        return _safe_indexing(self.X, self.labeled)
+
+    @property
+    def y_labeled(self) -> NDArray[Any]:
+        """Labels of the labelled rows: known classes only."""
+        return self.truth[self.labeled]
+
+    @property
+    def X_unlabeled(self) -> Any:  # noqa: N802
+        """Table of the unlabelled rows."""
+        return _safe_indexing(self.X, self.unlabeled)
+
+    @property
+    def y_unlabeled(self) -> NDArray[Any]:
+        """What the unlabelled rows are, for measuring only."""
+        return self.truth[self.unlabeled]
+
+    @property
+    def X_test(self) -> Any:  # noqa: N802
+        """Table of the test rows."""
+        return _safe_indexing(self.X, self.test)
+
+    @property
+    def y_test(self) -> NDArray[Any]:
+        """Labels of the test rows, `new_label` for those of hidden classes."""
+        return self.truth[self.test]
+
+
+# ---------------------------------------------------------------------------- classes
+
+
+def _class_codes(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Classes, and the class number of each row."""
+    labels = check_labels(column_or_1d(y))
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has {len(classes)} class: hiding one and knowing another takes two or more"
+        )
+    return classes, codes
+
+
+def _find_named(classes: NDArray[Any], hidden: Any) -> NDArray[np.bool_]:
+    """Which classes a list names. Python's equality: NumPy's would let 1 be the class '1'."""
+    named, present = list(hidden), classes.tolist()
+    missing = [label for label in named if label not in present]
+    if missing:
+        raise ValueError(f"hidden names {missing}, but the classes in y are {_listed(present)}")
+    if not named:
+        raise ValueError("hidden names no class: name at least one")
+    is_hidden = np.array([label in named for label in present])
+    if is_hidden.all():
+        raise ValueError("hidden names every class in y: leave at least one known")
+    return is_hidden
+
+
+def _listed(labels: list[Any]) -> str:
+    shown = ", ".join(map(repr, labels[:20]))
+    return shown + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
+
+
+def _choose_hidden(
+    classes: NDArray[Any], hidden: Any, rng: np.random.RandomState
+) -> NDArray[np.bool_]:
+    """Which classes are hidden."""
+    if isinstance(hidden, list | tuple | set | frozenset | np.ndarray):
+        return _find_named(classes, hidden)
+    if is_int(hidden):
+        if not 1 <= hidden < len(classes):
+            raise ValueError(
+                f"hidden={hidden} classes of {len(classes)}: at least one must be hidden and one "
+                "known"
+            )
+        number = int(hidden)
+    elif is_real(hidden):
+        if not 0.0 < hidden < 1.0:
+            raise ValueError(f"hidden as a share must lie strictly between 0 and 1, got {hidden}")
+        number = min(max(floor_with_tolerance(hidden * len(classes)), 1), len(classes) - 1)
+    else:
+        raise TypeError(
+            "hidden must be a share of the classes, a number of classes, or a list of classes, "
+            f"got {hidden!r}"
+        )
+    chosen = np.zeros(len(classes), dtype=bool)
+    chosen[rng.choice(len(classes), size=number, replace=False)] = True
+    return chosen
+
+
+def _mask(
+    classes: NDArray[Any], codes: NDArray[np.intp], is_hidden: NDArray[np.bool_], new_label: Any
+) -> tuple[NDArray[Any], Any]:
+    """Labels with hidden classes replaced, and what replaces them."""
+    labels = make_labels(classes[~is_hidden], new_label, has_unlabeled=True)
+    renamed = classes.astype(np.result_type(classes, labels.classes))
+    renamed[is_hidden] = labels.new_label
+    return renamed[codes], labels.new_label
+
+
+def mask_hidden(y: Any, hidden: Any, new_label: Any = "auto") -> NDArray[Any]:
+    """Replace the labels of hidden classes by the label of the new class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels of all classes.
+    hidden : list of labels
+        Classes to hide; at least one, and not all.
+    new_label : object, default="auto"
+        What stands for them. "auto" is what `LACForestClassifier` calls the new class when it is
+        fitted on the other classes: -1 for numbers, "<new>" for text.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
+    classes, codes = _class_codes(y)
+    if isinstance(hidden, str) or not np.iterable(hidden):
+        raise TypeError(f"hidden must be a list of classes, got {hidden!r}")
+    return _mask(classes, codes, _find_named(classes, hidden), new_label)[0]
+
+
+# ---------------------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How many rows each part takes."""
+
+    n_labeled: int
+    n_unlabeled: int
+    n_test: int
+    theta: float
+
+    @property
+    def n_new_unlabeled(self) -> int:
+        return round(self.theta * self.n_unlabeled)
+
+    @property
+    def n_new_test(self) -> int:
+        return round(self.theta * self.n_test)
+
+    @property
+    def n_new(self) -> int:
+        return self.n_new_unlabeled + self.n_new_test
+
+    @property
+    def n_known(self) -> int:
+        return self.n_labeled + self.n_unlabeled + self.n_test - self.n_new
+
+    def fits(self, n_known: int, n_new: int) -> bool:
+        return self.n_known <= n_known and self.n_new <= n_new
+
+
+def _too_few(plan: _Plan, n_known: int, n_new: int, advice: str) -> ValueError:
+    return ValueError(
+        f"not enough rows: n_labeled={plan.n_labeled}, n_unlabeled={plan.n_unlabeled} and "
+        f"n_test={plan.n_test} at theta={plan.theta} need {plan.n_known} known and {plan.n_new} "
+        f"new rows, but there are {n_known} rows of known and {n_new} of hidden classes. {advice}"
+    )
+
+
+def _shrink(plan: _Plan, n_known: int, n_new: int) -> _Plan:
+    """The largest plan that fits and keeps theta and the proportions of the parts."""
+    n = plan.n_unlabeled
+
+    def scaled(k: int) -> _Plan:
+        n_labeled, n_test = plan.n_labeled * k // n, plan.n_test * k // n
+        return replace(plan, n_labeled=n_labeled, n_unlabeled=k, n_test=n_test)
+
+    # What is needed grows with k, so the plans that fit come first.
+    k = bisect.bisect_left(range(1, n + 1), True, key=lambda k: not scaled(k).fits(n_known, n_new))
+    smaller = scaled(k)
+    if k == 0 or smaller.n_labeled == 0 or (plan.n_test > 0 and smaller.n_test == 0):
+        advice = "Shrinking would leave a part without rows: change theta, hidden or the sizes."
+        raise _too_few(plan, n_known, n_new, advice)
+    return smaller
+
+
+def _fill_test(plan: _Plan, n_known: int, n_new: int) -> _Plan:
+    """As many test rows as are left under theta."""
+    for n_test in range(_MOST_TEST_ROWS, 0, -1):
+        filled = replace(plan, n_test=n_test)
+        if filled.fits(n_known, n_new):
+            return filled
+    raise ValueError(
+        f"no rows are left for a test set: {plan.n_labeled} labelled and {plan.n_unlabeled} "
+        f"unlabelled rows take {plan.n_known} of {n_known} known and {plan.n_new} of {n_new} new "
+        "rows. Lower n_labeled or n_unlabeled, or pass n_test=0 to go without."
+    )
+
+
+def _make_plan(
+    n_known: int,
+    n_new: int,
+    n_labeled: Any,
+    n_unlabeled: Any,
+    n_test: Any,
+    theta: Any,
+    on_shortage: Any,
+) -> _Plan:
+    """Check the sizes and fit them to the rows that are there."""
+    plan = _Plan(int(n_labeled), int(n_unlabeled), int(n_test or 0), float(theta))
+    if on_shortage == "shrink":
+        plan = _shrink(plan, n_known, n_new)
+    elif not plan.fits(n_known, n_new):
+        advice = (
+            "Ask for fewer rows, change theta or hidden, or pass on_shortage='shrink' to scale "
+            "all parts down."
+        )
+        raise _too_few(plan, n_known, n_new, advice)
+    return plan if n_test is not None else _fill_test(plan, n_known, n_new)
+
+
+def _check_sizes(
+    n_labeled: Any, n_unlabeled: Any, n_test: Any, theta: Any, on_shortage: Any
+) -> None:
+    check_int("n_labeled", n_labeled, 1)
+    check_int("n_unlabeled", n_unlabeled, 1)
+    check_int("n_test", n_test, 0, none_allowed=True)
+    if not is_real(theta):
+        raise TypeError(f"theta must be a number in [0, 1], got {theta!r}")
+    if not 0.0 <= theta <= 1.0:
+        raise ValueError(f"theta must lie in [0, 1], got {theta!r}: it is the share of new rows")
+    if on_shortage not in ("raise", "shrink"):
+        raise ValueError(f"on_shortage must be 'raise' or 'shrink', got {on_shortage!r}")
+
+
+def make_augmented_split(
+    X: Any,
+    y: Any,
+    *,
+    hidden: float | int | list[Any] | NDArray[Any] = 0.5,
+    n_labeled: int = 500,
+    n_unlabeled: int = 1000,
+    n_test: int | None = None,
+    theta: float = 0.5,
+    new_label: Any = "auto",
+    on_shortage: Literal["raise", "shrink"] = "raise",
+    random_state: int | np.random.RandomState | None = None,
+) -> AugmentedSplit:
+    """Hide some classes of a labelled table and draw the three parts of the paper's protocol.
+
+    Labelled rows are random rows of the known classes. Of the unlabelled rows exactly
+    ``round(theta * n_unlabeled)`` are random rows of hidden classes and the others of known ones;
+    test rows likewise. No row is drawn twice. Rows are drawn without regard to their class: a rare
+    known class may be absent from the labelled rows.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features)
+        The table.
+    y : array-like of shape (n_rows,)
+        Labels of all rows.
+    hidden : float, int or list of labels, default=0.5
+        A share of the classes, rounded down (half of 7 classes hides 3), a number of classes, or
+        the classes themselves. At least one class is hidden and at least one is known.
+    n_labeled, n_unlabeled : int, default=500 and 1000
+        Numbers of rows.
+    n_test : int or None, default=None
+        None takes as many as are left under `theta`, up to 1,000. 0 is allowed.
+    theta : float, default=0.5
+        Share of new rows among the unlabelled rows and among the test rows, in [0, 1].
+    new_label : object, default="auto"
+        What stands for the hidden classes, as in `mask_hidden`.
+    on_shortage : {"raise", "shrink"}, default="raise"
+        What to do when the table has too few rows: raise a ValueError, or scale `n_labeled`,
+        `n_unlabeled` and `n_test` down by one common factor so that all fits and `theta` stays.
+    random_state : int, RandomState instance or None, default=None
+        Chooses classes and rows.
+
+    Returns
+    -------
+    AugmentedSplit
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lacforest.model_selection import make_augmented_split
+    >>> X, y = load_digits(return_X_y=True)
+    >>> split = make_augmented_split(
+    ...     X, y, hidden=[0, 1, 2], n_labeled=400, n_unlabeled=500, theta=0.3, random_state=0
+    ... )
+    >>> split.X_unlabeled.shape, split.theta, len(split.test)
+    ((500, 64), 0.3, 729)
+    """
+    _check_sizes(n_labeled, n_unlabeled, n_test, theta, on_shortage)
+    X, y = indexable(X, y)
+    classes, codes = _class_codes(y)
+    rng = check_random_state(random_state)
+    is_hidden = _choose_hidden(classes, hidden, rng)
+    truth, new_label = _mask(classes, codes, is_hidden, new_label)
+    is_new = is_hidden[codes]
+    known, new = (rng.permutation(np.flatnonzero(rows)) for rows in (~is_new, is_new))
+    plan = _make_plan(len(known), len(new), n_labeled, n_unlabeled, n_test, theta, on_shortage)
+    n_known_unlabeled = plan.n_unlabeled - plan.n_new_unlabeled
+    labeled, known_unlabeled, known_test = np.split(
+        known[: plan.n_known], [plan.n_labeled, plan.n_labeled + n_known_unlabeled]
+    )
+    new_unlabeled, new_test = np.split(new[: plan.n_new], [plan.n_new_unlabeled])
+    return AugmentedSplit(
+        labeled=labeled,
+        # Mixed, so that no method can profit from the order of rows.
+        unlabeled=rng.permutation(np.concatenate([known_unlabeled, new_unlabeled])),
+        test=rng.permutation(np.concatenate([known_test, new_test])),
+        hidden=classes[is_hidden],
+        known=classes[~is_hidden],
+        new_label=new_label,
+        truth=truth,
+        X=X,
+    )
+
+
+@dataclass
+class AugmentedClassSplit:
+    """Repeated splits with fresh hidden classes and fresh rows in each.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    hidden, n_labeled, n_unlabeled, n_test, theta, new_label, on_shortage, random_state
+        As in `make_augmented_split`. A list of classes as `hidden` is the same in all splits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from lacforest.model_selection import AugmentedClassSplit
+    >>> X, y = load_digits(return_X_y=True)
+    >>> splitter = AugmentedClassSplit(2, n_labeled=300, n_unlabeled=400, random_state=0)
+    >>> [(split.hidden.tolist(), split.theta) for split in splitter.split(X, y)]
+    [([1, 2, 4, 8, 9], 0.5), ([0, 2, 5, 6, 8], 0.5)]
+    """
+
+    n_splits: int = 10
+    _: KW_ONLY
+    hidden: float | int | list[Any] | NDArray[Any] = 0.5
+    n_labeled: int = 500
+    n_unlabeled: int = 1000
+    n_test: int | None = None
+    theta: float = 0.5
+    new_label: Any = "auto"
+    on_shortage: Literal["raise", "shrink"] = "raise"
+    random_state: int | np.random.RandomState | None = None
+
+    def __post_init__(self) -> None:
+        check_int("n_splits", self.n_splits, 1)
+        _check_sizes(self.n_labeled, self.n_unlabeled, self.n_test, self.theta, self.on_shortage)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits; the arguments are there for compatibility."""
+        return self.n_splits
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[AugmentedSplit]:
+        """Yield the splits one by one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            The table.
+        y : array-like of shape (n_rows,)
+            Labels of all rows.
+        groups : object
+            Not used; there for compatibility.
+
+        Yields
+        ------
+        AugmentedSplit
+        """
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            yield make_augmented_split(
+                X,
+                y,
+                hidden=self.hidden,
+                n_labeled=self.n_labeled,
+                n_unlabeled=self.n_unlabeled,
+                n_test=self.n_test,
+                theta=self.theta,
+                new_label=self.new_label,
+                on_shortage=self.on_shortage,
+                random_state=rng,
+            )
