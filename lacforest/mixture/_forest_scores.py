@@ -19,7 +19,7 @@ MIN_SAMPLES_LEAF = 10
 # Share of the smaller side that a tree sees, which is what a bootstrap sample holds of it.
 SAMPLE_SHARE = 0.632
 # More rows make trees slower and scores no better: the rows left out are scored all the same.
-MAX_SAMPLE = 10_000
+MAX_SAMPLE = 4_000
 # Sums of blocks are added in order, and the blocks do not depend on the number of threads: the
 # bits are the same for any.
 _N_BLOCKS = 16

@@ -18,6 +18,8 @@ _WIDTHS = (10.0, 10.0**0.5, 1.0, 10.0**-0.5, 0.1)
 _NARROWEST = 1e-300
 # Part of the squared length of a feature vector that the factor of the kernel may miss.
 _CUT = 1e-12
+# Widths narrower than all gaps are equally good but for rounding; the wider one is cheaper.
+_TIE = 1e-9
 # Rank that a factor may have, and the numbers it may hold where that allows for more.
 _MAX_RANK = 500
 _MAX_CELLS = 1 << 22
@@ -193,14 +195,14 @@ def _best_width(
     """
     scale = max(_median_distance(points, weights), _NARROWEST)
     widths = [scale * multiple for multiple in _WIDTHS]
-    best, best_mmd = None, -1.0
+    best, best_mmd = None, -math.inf
     while best is None:
         for width in widths:
             factor = _factorise(points, width)
             if factor is None:
                 break
             mmd = float(np.linalg.norm(factor @ between))
-            if mmd >= best_mmd:
+            if mmd > (1 + _TIE) * best_mmd:
                 best, best_mmd = (width, factor), mmd
         widths = [widths[0] * _WIDTHS[1]]
     return best

@@ -74,11 +74,11 @@ class KernelMeanEmbedding(ThetaEstimator):
     >>> import numpy as np
     >>> from lacforest.mixture import KernelMeanEmbedding
     >>> rng = np.random.default_rng(0)
-    >>> known, new = rng.normal(size=(800, 2)), rng.normal(6, 1, size=(200, 2))
+    >>> known, new = rng.normal(size=(2000, 2)), rng.normal(6, 1, size=(1000, 2))
     >>> estimator = KernelMeanEmbedding(n_bootstrap=0, random_state=0)
-    >>> estimator.fit(known[:500], np.vstack([known[500:], new]))
+    >>> estimator.fit(known[:1000], np.vstack([known[1000:], new]))
     KernelMeanEmbedding(n_bootstrap=0, random_state=0)
-    >>> abs(estimator.theta_ - 0.4) < 0.05
+    >>> abs(estimator.theta_ - 0.5) < 0.05
     True
     """
 

@@ -67,9 +67,9 @@ class RankMixture(ThetaEstimator):
     >>> import numpy as np
     >>> from lacforest.mixture import RankMixture
     >>> rng = np.random.default_rng(0)
-    >>> known, new = rng.normal(size=(800, 2)), rng.normal(6, 1, size=(200, 2))
-    >>> estimator = RankMixture(random_state=0).fit(known[:500], np.vstack([known[500:], new]))
-    >>> abs(estimator.theta_ - 0.4) < 0.05
+    >>> known, new = rng.normal(size=(2000, 2)), rng.normal(6, 1, size=(1000, 2))
+    >>> estimator = RankMixture(random_state=0).fit(known[:1000], np.vstack([known[1000:], new]))
+    >>> abs(estimator.theta_ - 0.5) < 0.05
     True
     """
 

@@ -91,10 +91,10 @@ def estimate_theta(
     >>> import numpy as np
     >>> from lacforest.mixture import estimate_theta
     >>> rng = np.random.default_rng(0)
-    >>> known, new = rng.normal(size=(800, 2)), rng.normal(6, 1, size=(200, 2))
-    >>> deployed = np.vstack([known[500:], new])
-    >>> theta, (low, high) = estimate_theta(known[:500], deployed, random_state=0)
-    >>> bool(low <= 0.4 <= high)
+    >>> known, new = rng.normal(size=(2000, 2)), rng.normal(6, 1, size=(1000, 2))
+    >>> deployed = np.vstack([known[1000:], new])
+    >>> theta, (low, high) = estimate_theta(known[:1000], deployed, random_state=0)
+    >>> bool(low <= 0.5 <= high)
     True
     """
     if isinstance(method, str):

@@ -1,7 +1,14 @@
-"""The algorithm page names functions and tests: each of them must exist."""
+"""What the documentation names exists, and what it shows is what comes out."""
 
+import doctest
+import importlib
+import pkgutil
 import re
 from pathlib import Path
+
+import pytest
+
+import lacforest
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,3 +38,22 @@ def test_every_file_on_the_architecture_page_exists():
     page = (ROOT / "docs" / "architecture.rst").read_text()
     for name in re.findall(r"``(lacforest/[\w/.]+)``", page):
         assert list(ROOT.glob(name + "*")), name
+
+
+@pytest.mark.parametrize("page", ["quickstart", "theta"])
+def test_examples_on_pages(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testfile(str(ROOT / "docs" / f"{page}.rst"), module_relative=False)
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def public_modules():
+    names = ["lacforest"]
+    names += [info.name for info in pkgutil.walk_packages(lacforest.__path__, "lacforest.")]
+    return [name for name in names if "neural" not in name and not name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("name", public_modules())
+def test_examples_in_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
