@@ -134,8 +134,17 @@ def _decode_labels(labels: Any, where: str) -> NDArray[Any]:
 # ---------------------------------------------------------------------------- writing
 
 
-def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) -> None:
-    """Write a fitted estimator to `path`: first to a temporary name beside it, then renamed."""
+def save_forest(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    compress: bool,
+    attachment: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted estimator to `path`: first to a temporary name beside it, then renamed.
+
+    An attachment is whatever JSON can hold that belongs to the model, like the coding of a table;
+    `read_attachment` gives it back.
+    """
     forest = estimator._forest
     arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
@@ -154,6 +163,7 @@ def save_forest(estimator: Any, path: str | os.PathLike[str], compress: bool) ->
         "ratio": forest.ratio,
         "n_features": forest.n_features,
         "feature_names": _names_of(estimator),
+        "attachment": attachment,
     }
     stored: list[bytes | memoryview] = []
     layout: dict[str, dict[str, Any]] = {}
@@ -248,6 +258,18 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
         raise ModelFileError(
             f"{os.fspath(path)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+
+
+def read_attachment(cls: type, path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """What was attached to a model file, or None."""
+    try:
+        with open(path, "rb") as file:
+            attachment = _read_header(file, cls)[0].get("attachment")
+    except (KeyError, RecursionError, ValueError) as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
+    if attachment is not None and not isinstance(attachment, dict):
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: its attachment makes no sense")
+    return attachment
 
 
 def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:

@@ -25,8 +25,8 @@ _MAX_RANK = 500
 _MAX_CELLS = 1 << 22
 # Of distances, relative to the one between the two samples.
 _TOLERANCE = 1e-7
-# Samples as close as this are the same: slopes of the distance would be those of rounding errors.
-_SAME = 1e-9
+# Samples as close as this are the same, for what the factor misses of a feature vector is as long.
+_SAME = math.sqrt(_CUT)
 # Of slopes. Where no labelled row looks like an unlabelled one all slopes equal the threshold.
 _SLACK = 1e-5
 
@@ -234,7 +234,6 @@ def _factorise(points: NDArray[np.float64], width: float) -> NDArray[np.float64]
         row -= rows[:rank, pivot] @ rows[:rank]
         row /= math.sqrt(missing[pivot])
         missing -= row * row
-        missing[pivot] = 0.0  # rounding must not choose it again
         rows[rank] = row
         rank += 1
     return rows[:rank]
