@@ -4,67 +4,48 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from lacforest.experiments import _summary, _theta
+from lacforest.experiments import _learning, _paper_tables, _summary, _theta
+from lacforest.experiments._arguments import add_common, at_least, names, percents
+from lacforest.experiments._comparison import compare
+from lacforest.experiments._methods import METHODS
 from lacforest.experiments._runner import ResultsFile, ResultsFileError, StoppedError
+from lacforest.experiments._sweeps import THETA, UNLABELED, Sweep, draw_sweep, sweep_rows
 from lacforest.experiments._tables import FORMATS, render
+
+_SWEEPS = {sweep.name: sweep for sweep in (THETA, UNLABELED)}
 
 
 class _MistakeError(Exception):
     """What the user asked for cannot be run; the message says why."""
 
 
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise argparse.ArgumentTypeError("name at least one; commas stand between names")
-    return list(dict.fromkeys(names))
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Give a parser one sub-command for each experiment.
 
-
-def _percents(text: str) -> list[int]:
-    percents = []
-    for entry in _names(text):
-        try:
-            value = 100 * float(entry)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{entry!r} is not a number") from None
-        if not 0.5 < value < 99.5 or abs(value - round(value)) > 1e-9:
-            raise argparse.ArgumentTypeError(
-                f"{entry} is not one of 0.01, 0.02, ..., 0.99: theta goes by whole percents"
-            )
-        percents.append(round(value))
-    return list(dict.fromkeys(percents))
-
-
-def _at_least(low: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
-        if value < low:
-            raise argparse.ArgumentTypeError(f"{value} is below {low}")
-        return value
-
-    return parse
-
-
-def _n_jobs(text: str) -> int:
-    value = _at_least(-1)(text)
-    if value == 0:
-        raise argparse.ArgumentTypeError("0 threads: give a positive number, or -1 for all cores")
-    return value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lacforest.experiments",
-        description="Measure the library. Results are kept as they come: a run that was stopped "
-        "goes on when the same command is given again.",
-    )
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser
+    """
     experiments = parser.add_subparsers(dest="experiment", required=True)
+    _add_theta(experiments)
+    _add_learning(
+        experiments,
+        "table1",
+        "accuracy, macro-F1 and AUC beside the figures of the paper",
+        _paper_tables.FORMATS,
+    )
+    for sweep in _SWEEPS.values():
+        help_text = f"accuracy as a function of {sweep.title.split(',')[0]}"
+        command = _add_learning(experiments, sweep.name, help_text, FORMATS)
+        command.add_argument(
+            "--figure", type=Path, metavar="FILE", help="draw the sweep into a png, svg or pdf"
+        )
+
+
+def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     theta = experiments.add_parser(
         "theta",
         help="error, coverage and time of the estimators of theta",
@@ -75,31 +56,49 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add = theta.add_argument
-    add("--datasets", type=_names, default=",".join(_theta.DATASETS), help="names, with commas")
-    add("--methods", type=_names, default=",".join(_theta.METHODS), help="names, with commas")
+    add("--datasets", type=names, default=",".join(_theta.DATASETS), help="names, with commas")
+    add("--methods", type=names, default=",".join(_theta.METHODS), help="names, with commas")
     thetas = ",".join(f"{percent / 100:g}" for percent in _theta.PERCENTS)
-    add("--thetas", type=_percents, default=thetas, help="shares of new rows, with commas")
-    add("--splits", type=_at_least(1), default=10, help="splits for each dataset and theta")
+    add("--thetas", type=percents, default=thetas, help="shares of new rows, with commas")
+    add("--splits", type=at_least(1), default=10, help="splits for each dataset and theta")
     add(
         "--dense-qp",
-        type=_at_least(0),
+        type=at_least(0),
         default=0,
         metavar="N",
         help="time the paper's route with a dense QP on N splits of each dataset (slow)",
     )
-    add("--jobs", type=_n_jobs, default=1, help="threads of an estimator, -1 for all cores")
-    add("--seed", type=_at_least(0), default=0, help="chooses the splits")
-    add("--data", metavar="FOLDER", help="folder with datasets as npz files of X and y")
-    add(
-        "--results",
-        type=Path,
-        default=Path("lacforest-experiments", "theta.jsonl"),
-        metavar="FILE",
-        help="file that keeps the results",
+    add_common(theta, "theta", FORMATS)
+
+
+def _add_learning(
+    experiments: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    help_text: str,
+    formats: tuple[str, ...],
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = experiments.add_parser(
+        name,
+        help=help_text,
+        description=f"{help_text[0].upper()}{help_text[1:]}. Half of the classes are hidden; 500 "
+        "labelled, 1,000 unlabelled and 100 test rows, theta = 0.5 unless it is varied; every "
+        f"method sees the same splits. Methods: {', '.join(METHODS)}.",
+        epilog=f"example: python -m lacforest.experiments {name} --datasets segment,letter "
+        "--choices 3 --samples 2",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    add("--fresh", action="store_true", help="throw away what the results file holds")
-    add("--format", choices=FORMATS, default="text", help="of the table; csv has no checks")
-    return parser
+    add = command.add_argument
+    add("--datasets", type=names, default=",".join(_theta.DATASETS), help="names, with commas")
+    add(
+        "--methods",
+        type=names,
+        default="lacforest",
+        help="names with commas, or all; others are compared with the first",
+    )
+    add("--choices", type=at_least(1), default=10, help="random choices of hidden classes")
+    add("--samples", type=at_least(1), default=10, help="samples of rows under each choice")
+    add_common(command, name, formats)
+    return command
 
 
 def _run_theta(given: argparse.Namespace) -> str:
@@ -127,6 +126,55 @@ def _run_theta(given: argparse.Namespace) -> str:
     return render(columns, rows, sections, given.format)
 
 
+def _run_learning(given: argparse.Namespace) -> str:
+    sweep: Sweep | None = _SWEEPS.get(given.experiment)
+    options = _learning.LearningOptions(
+        name=given.experiment,
+        datasets=given.datasets,
+        methods=list(METHODS) if given.methods == ["all"] else given.methods,
+        settings=(_learning.Setting(),) if sweep is None else sweep.points,
+        n_choices=given.choices,
+        n_samples=given.samples,
+        n_jobs=given.jobs,
+        seed=given.seed,
+        folder=given.data,
+    )
+    try:
+        experiment = _learning.LearningExperiment(options)
+    except (OSError, ValueError) as error:
+        raise _MistakeError(str(error)) from error
+    with ResultsFile(given.results, options.configuration, fresh=given.fresh) as file:
+        cells = compare(experiment.run(file))
+    if sweep is None:
+        return _paper_tables.render_comparison(cells, given.format)
+    if given.figure is not None:
+        draw_sweep(cells, sweep, given.figure)
+    columns, rows = sweep_rows(cells, sweep)
+    return render(columns, rows, {}, given.format)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Run the experiment of a parsed command line, print its table and return the exit code.
+
+    Parameters
+    ----------
+    given : argparse.Namespace
+        What a parser with `add_commands` made of a command line.
+
+    Returns
+    -------
+    int
+        0 if all went well, 2 for a mistake of the user, 130 for a run that was stopped.
+    """
+    try:
+        print(_run_theta(given) if given.experiment == "theta" else _run_learning(given))
+    except (_MistakeError, ResultsFileError) as error:
+        return _complain(str(error), 2)
+    except StoppedError as error:
+        return _complain(str(error), 130)
+    return 0
+
+
 def _complain(message: str, code: int) -> int:
     print(message, file=sys.stderr)
     return code
@@ -145,14 +193,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 if all went well, 2 for a mistake of the user, 130 for a run that was stopped.
     """
-    given = _parser().parse_args(arguments)
-    try:
-        print(_run_theta(given))
-    except (_MistakeError, ResultsFileError) as error:
-        return _complain(str(error), 2)
-    except StoppedError as error:
-        return _complain(str(error), 130)
-    return 0
+    parser = argparse.ArgumentParser(
+        prog="python -m lacforest.experiments",
+        description="Measure the library. Results are kept as they come: a run that was stopped "
+        "goes on when the same command is given again.",
+    )
+    add_commands(parser)
+    return run(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,148 @@
+"""Results of methods side by side, as in the paper: means, paired t-tests, win/tie/loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ttest_rel
+
+from lacforest.experiments._learning import Results, Setting
+from lacforest.experiments._paper import paper_figure
+
+TITLES = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "auc": "AUC of the new class"}
+_LEVEL = 0.05
+# Differences below this are rounding: measures are shares of a hundred rows.
+_NO_NOISE = 1e-9
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on a dataset, in one setting and by one measure.
+
+    Attributes
+    ----------
+    mean, deviation : float
+        Over all splits.
+    n_splits : int
+    verdict : {"win", "tie", "loss"} or None
+        How the first method does against this one, by a paired t-test at 95 %; None for the first
+        method itself, and where there is but one split.
+    paper : tuple of float or None
+        Mean and deviation in the paper.
+    """
+
+    dataset: str
+    setting: Setting
+    method: str
+    measure: str
+    mean: float
+    deviation: float
+    n_splits: int
+    verdict: Literal["win", "tie", "loss"] | None
+    paper: tuple[float, float] | None
+
+
+def _values(results: Results, *wanted: Any) -> dict[tuple[int, int], dict[str, Any]]:
+    return {
+        (job.choice, job.sample): result
+        for job, result in results
+        if (job.dataset, job.setting, job.method) == wanted
+    }
+
+
+def _verdict(
+    first: NDArray[np.float64], other: NDArray[np.float64]
+) -> Literal["win", "tie", "loss"] | None:
+    if len(first) < 2:
+        return None
+    difference = first - other
+    mean = difference.mean()
+    if np.ptp(difference) < _NO_NOISE:
+        # The test statistic is undefined, and the sign says it all.
+        return "tie" if abs(mean) < _NO_NOISE else "win" if mean > 0 else "loss"
+    if ttest_rel(first, other).pvalue > _LEVEL:
+        return "tie"
+    return "win" if mean > 0 else "loss"
+
+
+def compare(results: Results) -> list[Cell]:
+    """All cells; the first method is the one that others are compared with."""
+    names = list(dict.fromkeys(job.dataset for job, _ in results))
+    settings = list(dict.fromkeys(job.setting for job, _ in results))
+    methods = list(dict.fromkeys(job.method for job, _ in results))
+    cells = []
+    for name in names:
+        for setting in settings:
+            found = {method: _values(results, name, setting, method) for method in methods}
+            splits = sorted(found[methods[0]])
+            for measure in TITLES:
+                first, *_ = columns = [
+                    np.array([found[method][split][measure] for split in splits])
+                    for method in methods
+                ]
+                for method, values in zip(methods, columns, strict=True):
+                    cells.append(
+                        Cell(
+                            name,
+                            setting,
+                            method,
+                            measure,
+                            float(values.mean()),
+                            float(values.std(ddof=1)) if len(values) > 1 else 0.0,
+                            len(values),
+                            None if method == methods[0] else _verdict(first, values),
+                            _paper(measure, name, method, setting),
+                        )
+                    )
+    return cells
+
+
+def _paper(measure: str, dataset: str, method: str, setting: Setting) -> tuple[float, float] | None:
+    """The paper's tables are of the standard setting."""
+    return paper_figure(measure, dataset, method) if setting == Setting() else None
+
+
+def long_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """One row a cell, for machines."""
+    return [
+        {
+            "dataset": cell.dataset,
+            "theta": cell.setting.percent / 100,
+            "n_unlabeled": cell.setting.n_unlabeled,
+            "method": cell.method,
+            "measure": cell.measure,
+            "mean": cell.mean,
+            "deviation": cell.deviation,
+            "n_splits": cell.n_splits,
+            "verdict": cell.verdict,
+            "paper_mean": None if cell.paper is None else cell.paper[0],
+            "paper_deviation": None if cell.paper is None else cell.paper[1],
+        }
+        for cell in cells
+    ]
+
+
+def win_tie_loss(cells: Sequence[Cell], method: str, measure: str) -> str:
+    """Counts of datasets, as the paper prints them."""
+    verdicts = [cell.verdict for cell in cells if (cell.method, cell.measure) == (method, measure)]
+    return "/".join(str(verdicts.count(word)) for word in ("win", "tie", "loss"))
+
+
+def check_against_paper(cells: Sequence[Cell]) -> list[str]:
+    """Whether the accuracy of the first method reaches the paper's, in words."""
+    method = cells[0].method
+    checks = []
+    for cell in cells:
+        if cell.method != method or cell.measure != "accuracy" or cell.paper is None:
+            continue
+        word = "holds:" if cell.mean >= cell.paper[0] else "FAILS:"
+        error = cell.deviation / cell.n_splits**0.5
+        checks.append(
+            f"{word} accuracy of {method} on {cell.dataset} is {cell.mean:.4f} ± {error:.4f} "
+            f"(standard error), the paper's {cell.paper[0]:.4f}."
+        )
+    return checks

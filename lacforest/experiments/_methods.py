@@ -1,0 +1,49 @@
+"""The methods that experiments compare, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lacforest import LACForestClassifier
+from lacforest.mixture import make_estimator
+
+# factory(theta, random_state, n_jobs) -> estimator with fit(X, y, X_unlabeled=), predict and
+# novelty_score. theta is the true share: only methods that say so in their name may use it.
+Factory = Callable[[float, int, int | None], Any]
+
+METHODS: dict[str, Factory] = {}
+
+
+def register_method(name: str, factory: Factory) -> None:
+    """Make a method known to the experiments.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores; a variant of a method follows after a colon.
+    factory : callable
+        Takes the true theta, a seed and the number of threads, and returns an unfitted estimator
+        with the contract of `LACForestClassifier`.
+    """
+    if name in METHODS:
+        raise ValueError(f"a method named {name!r} is there already")
+    METHODS[name] = factory
+
+
+def make_method(name: str, theta: float, random_state: int, n_jobs: int | None) -> Any:
+    """An unfitted estimator by name; `theta` is the true share."""
+    if name not in METHODS:
+        raise ValueError(f"there is no method {name!r}: choose among {', '.join(METHODS)}")
+    return METHODS[name](theta, random_state, n_jobs)
+
+
+def _forest(theta_of: Callable[[float], Any]) -> Factory:
+    return lambda theta, random_state, n_jobs: LACForestClassifier(
+        theta=theta_of(theta), random_state=random_state, n_jobs=n_jobs
+    )
+
+
+register_method("lacforest", _forest(lambda _: "auto"))
+register_method("lacforest:km2", _forest(lambda _: make_estimator("km2").set_params(n_bootstrap=0)))
+register_method("lacforest:true_theta", _forest(lambda theta: theta))
