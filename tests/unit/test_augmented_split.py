@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from lacforest import LACForestClassifier, model_selection
-from lacforest.model_selection import AugmentedClassSplit, make_augmented_split, mask_hidden
+from lacforest import LACForestClassifier
+from lacforest.model_selection import (
+    AugmentedClassSplit,
+    _split,
+    make_augmented_split,
+    mask_hidden,
+)
 
 SMALL = {"n_labeled": 40, "n_unlabeled": 60, "n_test": 20}
 
@@ -151,10 +156,10 @@ def test_shrinking_keeps_theta_and_proportions(theta):
     theta=st.floats(0, 1),
 )
 def test_shrinking_is_no_smaller_than_it_must_be(n_known, n_new, n_labeled, n_unlabeled, theta):
-    plan = model_selection._Plan(n_labeled, n_unlabeled, 0, theta)
+    plan = _split._Plan(n_labeled, n_unlabeled, 0, theta)
 
     def scaled(k):
-        return model_selection._Plan(n_labeled * k // n_unlabeled, k, 0, theta)
+        return _split._Plan(n_labeled * k // n_unlabeled, k, 0, theta)
 
     fitting = [
         k
@@ -163,9 +168,9 @@ def test_shrinking_is_no_smaller_than_it_must_be(n_known, n_new, n_labeled, n_un
     ]
     if not fitting:
         with pytest.raises(ValueError, match="Shrinking would leave a part without rows"):
-            model_selection._shrink(plan, n_known, n_new)
+            _split._shrink(plan, n_known, n_new)
     else:
-        assert model_selection._shrink(plan, n_known, n_new) == scaled(fitting[-1])
+        assert _split._shrink(plan, n_known, n_new) == scaled(fitting[-1])
 
 
 def test_enough_rows_are_not_shrunk():
@@ -321,6 +326,6 @@ def test_splitter_checks_at_once():
 
 
 def test_examples_in_docstrings():
-    failed, attempted = doctest.testmod(model_selection)
+    failed, attempted = doctest.testmod(_split)
     assert attempted > 0
     assert failed == 0

@@ -10,14 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state, indexable
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from lacforest._labels import check_labels, make_labels
+from lacforest._labels import make_labels
 from lacforest._parameters import check_int, is_int, is_real
 from lacforest._pseudo import floor_with_tolerance
-
-__all__ = ["AugmentedClassSplit", "AugmentedSplit", "make_augmented_split", "mask_hidden"]
+from lacforest.metrics._hidden import find_named, rename, two_or_more_classes
+from lacforest.metrics._predictions import check_share
 
 _MOST_TEST_ROWS = 1000
 
@@ -88,43 +86,12 @@ class AugmentedSplit:
 # ---------------------------------------------------------------------------- classes
 
 
-def _class_codes(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Classes, and the class number of each row."""
-    labels = check_labels(column_or_1d(y))
-    check_classification_targets(labels)
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has {len(classes)} class: hiding one and knowing another takes two or more"
-        )
-    return classes, codes
-
-
-def _find_named(classes: NDArray[Any], hidden: Any) -> NDArray[np.bool_]:
-    """Which classes a list names. Python's equality: NumPy's would let 1 be the class '1'."""
-    named, present = list(hidden), classes.tolist()
-    missing = [label for label in named if label not in present]
-    if missing:
-        raise ValueError(f"hidden names {missing}, but the classes in y are {_listed(present)}")
-    if not named:
-        raise ValueError("hidden names no class: name at least one")
-    is_hidden = np.array([label in named for label in present])
-    if is_hidden.all():
-        raise ValueError("hidden names every class in y: leave at least one known")
-    return is_hidden
-
-
-def _listed(labels: list[Any]) -> str:
-    shown = ", ".join(map(repr, labels[:20]))
-    return shown + (f" and {len(labels) - 20} more" if len(labels) > 20 else "")
-
-
 def _choose_hidden(
     classes: NDArray[Any], hidden: Any, rng: np.random.RandomState
 ) -> NDArray[np.bool_]:
     """Which classes are hidden."""
     if isinstance(hidden, list | tuple | set | frozenset | np.ndarray):
-        return _find_named(classes, hidden)
+        return find_named(classes, hidden)
     if is_int(hidden):
         if not 1 <= hidden < len(classes):
             raise ValueError(
@@ -144,39 +111,6 @@ def _choose_hidden(
     chosen = np.zeros(len(classes), dtype=bool)
     chosen[rng.choice(len(classes), size=number, replace=False)] = True
     return chosen
-
-
-def _mask(
-    classes: NDArray[Any], codes: NDArray[np.intp], is_hidden: NDArray[np.bool_], new_label: Any
-) -> tuple[NDArray[Any], Any]:
-    """Labels with hidden classes replaced, and what replaces them."""
-    labels = make_labels(classes[~is_hidden], new_label, has_unlabeled=True)
-    renamed = classes.astype(np.result_type(classes, labels.classes))
-    renamed[is_hidden] = labels.new_label
-    return renamed[codes], labels.new_label
-
-
-def mask_hidden(y: Any, hidden: Any, new_label: Any = "auto") -> NDArray[Any]:
-    """Replace the labels of hidden classes by the label of the new class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_rows,)
-        Labels of all classes.
-    hidden : list of labels
-        Classes to hide; at least one, and not all.
-    new_label : object, default="auto"
-        What stands for them. "auto" is what `LACForestClassifier` calls the new class when it is
-        fitted on the other classes: -1 for numbers, "<new>" for text.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-    """
-    classes, codes = _class_codes(y)
-    if isinstance(hidden, str) or not np.iterable(hidden):
-        raise TypeError(f"hidden must be a list of classes, got {hidden!r}")
-    return _mask(classes, codes, _find_named(classes, hidden), new_label)[0]
 
 
 # ---------------------------------------------------------------------------- rows
@@ -277,10 +211,7 @@ def _check_sizes(
     check_int("n_labeled", n_labeled, 1)
     check_int("n_unlabeled", n_unlabeled, 1)
     check_int("n_test", n_test, 0, none_allowed=True)
-    if not is_real(theta):
-        raise TypeError(f"theta must be a number in [0, 1], got {theta!r}")
-    if not 0.0 <= theta <= 1.0:
-        raise ValueError(f"theta must lie in [0, 1], got {theta!r}: it is the share of new rows")
+    check_share(theta)
     if on_shortage not in ("raise", "shrink"):
         raise ValueError(f"on_shortage must be 'raise' or 'shrink', got {on_shortage!r}")
 
@@ -345,10 +276,10 @@ def make_augmented_split(
     """
     _check_sizes(n_labeled, n_unlabeled, n_test, theta, on_shortage)
     X, y = indexable(X, y)
-    classes, codes = _class_codes(y)
+    classes, codes = two_or_more_classes(y)
     rng = check_random_state(random_state)
     is_hidden = _choose_hidden(classes, hidden, rng)
-    truth, new_label = _mask(classes, codes, is_hidden, new_label)
+    labels = make_labels(classes[~is_hidden], new_label, has_unlabeled=True)
     is_new = is_hidden[codes]
     known, new = (rng.permutation(np.flatnonzero(rows)) for rows in (~is_new, is_new))
     plan = _make_plan(len(known), len(new), n_labeled, n_unlabeled, n_test, theta, on_shortage)
@@ -364,8 +295,8 @@ def make_augmented_split(
         test=rng.permutation(np.concatenate([known_test, new_test])),
         hidden=classes[is_hidden],
         known=classes[~is_hidden],
-        new_label=new_label,
-        truth=truth,
+        new_label=labels.new_label,
+        truth=rename(classes, codes, is_hidden, labels),
         X=X,
     )
 

@@ -1,0 +1,300 @@
+"""Measures of predicted labels: known classes, or new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+from sklearn import metrics
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import column_or_1d
+
+from lacforest._labels import check_labels, find_sentinel
+from lacforest._parameters import is_real
+from lacforest.metrics._hidden import Truth, list_labels, read_truth, read_with_known
+
+
+def _check_predicted(truth: Truth, y_pred: Any) -> NDArray[Any]:
+    """Predictions, one a row, that name known classes and the new one only."""
+    predicted: NDArray[Any] = column_or_1d(y_pred)
+    check_consistent_length(truth.y, predicted)
+    if truth.labels is not None:
+        classes = truth.labels.classes.tolist()
+        foreign = sorted(set(predicted.tolist()) - set(classes), key=str)
+        if foreign:
+            raise ValueError(
+                f"y_pred holds {list_labels(foreign)}, but the known classes and the new label "
+                f"are {list_labels(classes)}: is known_classes complete, and new_label what the "
+                "classifier says?"
+            )
+    return predicted
+
+
+def accuracy_score(
+    y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Share of rows whose label is right, where "new" is right for all hidden classes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        What the rows are.
+    y_pred : array-like of shape (n_rows,)
+        Predicted labels.
+    known_classes : list of labels, optional
+        Known classes, if `y_true` still holds labels of hidden ones: every label that is not
+        listed counts as new.
+    new_label : object, default="auto"
+        What `y_pred` says of new rows. "auto" is what `LACForestClassifier` says if it was fitted
+        on `known_classes`. Not used without them.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from lacforest.metrics import accuracy_score
+    >>> accuracy_score(["a", "b", "<new>", "<new>"], ["a", "<new>", "<new>", "<new>"])
+    0.75
+    >>> accuracy_score(
+    ...     ["a", "b", "c", "d"], ["a", "<new>", "<new>", "<new>"], known_classes=["a", "b"]
+    ... )
+    0.75
+    """
+    if known_classes is None:
+        return float(metrics.accuracy_score(y_true, y_pred))
+    truth = read_truth(y_true, known_classes, new_label)
+    return float(metrics.accuracy_score(truth.y, _check_predicted(truth, y_pred)))
+
+
+def macro_f1_score(
+    y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Mean F1 score of all known classes and the new class.
+
+    Parameters
+    ----------
+    y_true, y_pred, known_classes, new_label
+        As in `accuracy_score`. The mean is over `known_classes` and the new class, and without
+        `known_classes` over the classes that occur in `y_true` or `y_pred`.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The F1 score of a class is 0 if no row of the class is found, also where there is none to be
+    found. So a listed class that occurs in neither `y_true` nor `y_pred` counts as 0; without
+    `known_classes` it does not count. This is what scikit-learn does with ``zero_division=0``.
+
+    Examples
+    --------
+    >>> from lacforest.metrics import macro_f1_score
+    >>> macro_f1_score(["a", "a", "<new>"], ["a", "<new>", "<new>"])
+    0.6666666666666666
+    """
+    classes = None
+    if known_classes is not None:
+        truth, labels = read_with_known(y_true, known_classes, new_label)
+        y_true, y_pred, classes = truth.y, _check_predicted(truth, y_pred), labels.classes
+    return float(metrics.f1_score(y_true, y_pred, labels=classes, average="macro", zero_division=0))
+
+
+def known_accuracy_score(
+    y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Share of the rows of known classes whose label is right; "new" is wrong.
+
+    Parameters
+    ----------
+    y_true, y_pred
+        As in `accuracy_score`.
+    known_classes : list of labels, optional
+    new_label : object, default="auto"
+        Pass one of them to say which rows of `y_true` are new: those that are in none of
+        `known_classes`, or those with the label `new_label`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from lacforest.metrics import known_accuracy_score
+    >>> known_accuracy_score([0, 0, 1, -1], [0, -1, 1, 0], new_label=-1)
+    0.6666666666666666
+    """
+    truth = read_truth(y_true, known_classes, new_label)
+    predicted = _check_predicted(truth, y_pred)
+    truth.need_known("the accuracy on known classes")
+    return float(metrics.accuracy_score(truth.y[~truth.is_new], predicted[~truth.is_new]))
+
+
+def new_class_recall(
+    y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Share of new rows that are called new.
+
+    Parameters
+    ----------
+    y_true, y_pred, known_classes, new_label
+        As in `known_accuracy_score`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from lacforest.metrics import new_class_recall
+    >>> new_class_recall([0, 1, -1, -1], [0, -1, -1, 1], new_label=-1)
+    0.5
+    """
+    truth = read_truth(y_true, known_classes, new_label)
+    called_new = find_sentinel(_check_predicted(truth, y_pred), truth.new_label)
+    truth.need_new("the recall of the new class")
+    return float(called_new[truth.is_new].mean())
+
+
+def new_class_precision(
+    y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Share of the rows called new that are new; 0 if no row is called new.
+
+    Parameters
+    ----------
+    y_true, y_pred, known_classes, new_label
+        As in `known_accuracy_score`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from lacforest.metrics import new_class_precision
+    >>> new_class_precision([0, 1, -1, -1], [0, -1, -1, -1], new_label=-1)
+    0.6666666666666666
+    """
+    truth = read_truth(y_true, known_classes, new_label)
+    called_new = find_sentinel(_check_predicted(truth, y_pred), truth.new_label)
+    return float(truth.is_new[called_new].mean()) if called_new.any() else 0.0
+
+
+def theta_error(
+    y_true: Any, theta: float, *, known_classes: Any = None, new_label: Any = "auto"
+) -> float:
+    """Absolute difference between theta and the share of new rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        What the unlabelled rows are, or other rows of the same distribution.
+    theta : float
+        The share that was estimated, such as ``forest.theta_``.
+    known_classes, new_label
+        As in `known_accuracy_score`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from lacforest.metrics import theta_error
+    >>> theta_error([0, 1, -1, -1], 0.25, new_label=-1)
+    0.25
+    """
+    truth = read_truth(y_true, known_classes, new_label)
+    if len(truth.y) == 0:
+        raise ValueError("the error of theta is not defined: y_true holds no row")
+    return abs(float(truth.is_new.mean()) - check_share(theta))
+
+
+def check_share(theta: Any) -> float:
+    """A share of new rows, 0 and 1 included."""
+    if not is_real(theta):
+        raise TypeError(f"theta must be a number in [0, 1], got {theta!r}")
+    if not 0.0 <= theta <= 1.0:
+        raise ValueError(f"theta must lie in [0, 1], got {theta!r}: it is the share of new rows")
+    return float(theta)
+
+
+def augmented_accuracy_score(
+    y_true: Any, y_pred: Any, *, theta: float, new_label: Any, unlabeled_label: Any
+) -> float:
+    r"""Accuracy over known and new rows, estimated without a label of the new class.
+
+    With :math:`\pi = 1 - \theta`, the share of known rows among unlabelled ones,
+
+    .. math::
+
+       \hat A(h) = \pi \operatorname{mean}_{labelled} \bigl[ 1\{h(x) = y\}
+       - 1\{h(x) = new\} \bigr] + \operatorname{mean}_{unlabelled} 1\{h(x) = new\}.
+
+    Its expectation is the accuracy of h on the distribution of the unlabelled rows, for rows that
+    h was not fitted on, if `theta` is right and labelled rows are a sample of the known rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Known labels, and `unlabeled_label` for unlabelled rows. Both kinds are needed.
+    y_pred : array-like of shape (n_rows,)
+        Predicted labels.
+    theta : float
+        Share of new rows among unlabelled ones, in [0, 1].
+    new_label : object
+        What `y_pred` says of new rows. It may be the same as `unlabeled_label`.
+    unlabeled_label : object
+        What marks unlabelled rows in `y_true`.
+
+    Returns
+    -------
+    float
+        May leave [0, 1], by chance or because `theta` is wrong.
+
+    Notes
+    -----
+    Every unlabelled row that is called new counts as right, known ones among them too. What those
+    add is known from the labelled rows that are called new, and is taken off again.
+
+    Compare classifiers by one and the same `theta`: the score depends on it.
+
+    Examples
+    --------
+    >>> from lacforest.metrics import augmented_accuracy_score
+    >>> y_true = ["a", "a", "b", "b", "?", "?", "?", "?"]
+    >>> y_pred = ["a", "a", "b", "a", "a", "b", "<new>", "<new>"]
+    >>> augmented_accuracy_score(
+    ...     y_true, y_pred, theta=0.5, new_label="<new>", unlabeled_label="?"
+    ... )
+    0.875
+    """
+    known_share = 1.0 - check_share(theta)
+    labels, predicted = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(labels, predicted)
+    unlabeled = find_sentinel(labels, unlabeled_label)
+    if not unlabeled.any():
+        raise ValueError(
+            f"no row of y_true is unlabelled, that is marked by {unlabeled_label!r}: the estimate "
+            "needs unlabelled rows that the classifier was not fitted on, such as "
+            "AugmentedKFold(unlabeled='split') holds out"
+        )
+    if unlabeled.all():
+        raise ValueError(
+            f"every row of y_true is marked by {unlabeled_label!r} as unlabelled: the estimate "
+            "needs labelled rows as well"
+        )
+    labels = check_labels(labels[~unlabeled])
+    if find_sentinel(labels, new_label).any():
+        raise ValueError(
+            f"y_true holds new_label {new_label!r} among its labels: labelled rows must be of "
+            "known classes. Leave new rows out, or use accuracy_score if all labels are there."
+        )
+    called_new = find_sentinel(predicted, new_label)
+    right = metrics.accuracy_score(labels, predicted[~unlabeled])
+    return float(
+        known_share * (right - called_new[~unlabeled].mean()) + called_new[unlabeled].mean()
+    )
