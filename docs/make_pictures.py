@@ -8,6 +8,15 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
+from lacforest import LACForestClassifier
+from lacforest.datasets import make_figure1
+from lacforest.inspection import (
+    ConfusionDisplay,
+    DecisionRegionDisplay,
+    NoveltyHistogramDisplay,
+    OSCRDisplay,
+    ThetaSensitivityDisplay,
+)
 from lacforest.mixture import RankMixture, RatioCurveDisplay
 from lacforest.model_selection import make_augmented_split
 
@@ -31,5 +40,47 @@ def ratio_curves() -> None:
     figure.savefig(HERE / "ratio-curve.png", dpi=110)
 
 
+def figure_1() -> None:
+    """The paper's Figure 1: what each impurity makes of a new class."""
+    toy = make_figure1(random_state=0)
+    # Leaves of five rows keep single odd rows from drawing patches of their own.
+    gini = LACForestClassifier(min_samples_leaf=5, random_state=0)
+    gini.fit(toy.X_labeled, toy.y_labeled)
+    augmented = LACForestClassifier(theta=toy.theta, min_samples_leaf=5, random_state=0)
+    augmented.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+    titles = ("Gini impurity", "augmented Gini impurity")
+    for axis, forest, title in zip(axes, (gini, augmented), titles, strict=True):
+        DecisionRegionDisplay.from_estimator(
+            forest, toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled, ax=axis
+        )
+        axis.set_title(title)
+    axes[1].set_ylabel("")
+    figure.savefig(HERE / "figure-1.png", dpi=110)
+
+
+def displays() -> None:
+    """One picture of each other display, of digits half of which are hidden."""
+    X, y = load_digits(return_X_y=True)
+    split = make_augmented_split(
+        X, y, n_labeled=350, n_unlabeled=500, n_test=400, theta=0.4, random_state=0
+    )
+    fitted_on = (split.X_labeled, split.y_labeled, split.X_unlabeled)
+    forest = LACForestClassifier(random_state=0).fit(*fitted_on[:2], X_unlabeled=fitted_on[2])
+    test = (split.X_test, split.y_test)
+    drawn = {
+        "novelty-histogram": NoveltyHistogramDisplay.from_estimator(forest, *test),
+        "confusion": ConfusionDisplay.from_estimator(forest, *test),
+        "oscr": OSCRDisplay.from_estimator(forest, *test),
+        "theta-sensitivity": ThetaSensitivityDisplay.from_estimator(
+            forest, *fitted_on, X_test=split.X_test
+        ),
+    }
+    for name, display in drawn.items():
+        display.figure_.savefig(HERE / f"{name}.png")
+
+
 if __name__ == "__main__":
     ratio_curves()
+    figure_1()
+    displays()

@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 import mmap as mapping
 import os
-import tempfile
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._atomic import atomic_file
 from lacforest._forest_arrays import ForestArrays
 from lacforest._tree._buffers import NODE
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
@@ -181,31 +180,13 @@ def save_forest(
         offset = _aligned(offset + len(stored[-1]))
     header |= {"deflated": compress, "arrays": layout, "n_bytes": offset}
     text = json.dumps(header, allow_nan=False).encode()
-    target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=".tmp", dir=target.parent
-    )
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(MAGIC + len(text).to_bytes(8, "little") + text)
-            file.write(zlib.crc32(text).to_bytes(4, "little"))
-            for block in stored:
-                file.write(bytes(_aligned(file.tell()) - file.tell()))
-                file.write(block)
+    with atomic_file(path) as file:
+        file.write(MAGIC + len(text).to_bytes(8, "little") + text)
+        file.write(zlib.crc32(text).to_bytes(4, "little"))
+        for block in stored:
             file.write(bytes(_aligned(file.tell()) - file.tell()))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            file.write(block)
+        file.write(bytes(_aligned(file.tell()) - file.tell()))
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:

@@ -1,18 +1,30 @@
-"""The demonstration behind ``make demo``: digits with half of the classes hidden."""
+"""The demonstration: digits with half of the classes hidden, a table and a report."""
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
+from typing import Any
 
 from sklearn.datasets import load_digits
-from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, roc_auc_score
 
 from lacforest import LACForestClassifier
+from lacforest.metrics import augmented_scores
+from lacforest.mixture import diagnose
 from lacforest.model_selection import make_augmented_split
 
 
-def main(random_state: int = 0) -> None:
-    """Hide five random digits from the labels, fit, and print how the forest does."""
+def main(folder: str | os.PathLike[str] = "lacforest-demo", random_state: int = 0) -> None:
+    """Hide five random digits from the labels, fit, print how the forest does, write a report.
+
+    Parameters
+    ----------
+    folder : path, default="lacforest-demo"
+        Where the report goes; made if it is not there.
+    random_state : int, default=0
+        Chooses digits and rows.
+    """
     X, y = load_digits(return_X_y=True)
     split = make_augmented_split(
         X, y, n_labeled=350, n_unlabeled=500, n_test=350, theta=0.4, random_state=random_state
@@ -21,25 +33,49 @@ def main(random_state: int = 0) -> None:
     forest = LACForestClassifier(random_state=random_state)
     forest.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
     seconds = time.perf_counter() - started
+    scores = augmented_scores(forest, split.X_test, split.y_test)
 
-    truth, predicted = split.y_test, forest.predict(split.X_test)
-    names = ["new", *(str(label) for label in forest.known_classes_)]
-    counts = confusion_matrix(truth, predicted, labels=forest.classes_)
-    auc = roc_auc_score(truth == split.new_label, forest.novelty_score(split.X_test))
+    known = ", ".join(map(str, split.known))
+    print(f"digits: {len(split.labeled)} labelled rows of {known};", end=" ")
+    print(f"{len(split.unlabeled)} unlabelled rows of all ten digits; {len(split.test)} test rows")
+    print(f"hidden from the labels: {', '.join(map(str, split.hidden))}\n")
+    for name, value in _table(forest, scores, split.theta, seconds):
+        print(f"{name:<30} {value}")
+    print(f"\nreport: {_write_report(Path(folder), forest, split)}")
+
+
+def _table(
+    forest: LACForestClassifier, scores: dict[str, float], theta: float, seconds: float
+) -> list[tuple[str, str]]:
     assert forest.theta_interval_ is not None  # an estimated theta has one
     low, high = forest.theta_interval_
-    print(f"digits: {len(split.labeled)} labelled rows of {', '.join(names[1:])};", end=" ")
-    print(f"{len(split.unlabeled)} unlabelled rows of all ten digits; {len(truth)} test rows")
-    print(f"hidden from the labels: {', '.join(map(str, split.hidden))}")
-    print(f"theta              {forest.theta_:.3f}, interval {low:.3f} to {high:.3f}", end=" ")
-    print(f"(truth: {split.theta:.3f})")
-    print(f"accuracy           {accuracy_score(truth, predicted):.3f}")
-    print(f"macro-F1           {f1_score(truth, predicted, average='macro'):.3f}")
-    print(f"AUC of the new one {auc:.3f}")
-    print(f"fitted in          {seconds:.2f} s\n")
-    print("truth \\ predicted " + "".join(f"{name:>6}" for name in names))
-    for name, row in zip(names, counts, strict=True):
-        print(f"{name:>17} " + "".join(f"{count:>6}" for count in row))
+    return [
+        ("accuracy on known digits", f"{scores['known_accuracy']:.3f}"),
+        ("AUC of the new class", f"{scores['new_auc']:.3f}"),
+        ("new rows that are called new", f"{scores['new_recall']:.3f}"),
+        ("rows called new that are new", f"{scores['new_precision']:.3f}"),
+        ("theta, the share of new rows", f"{forest.theta_:.3f} (truth {theta:.3f})"),
+        ("its interval", f"{low:.3f} to {high:.3f}"),
+        ("time to estimate and fit", f"{seconds:.2f} s"),
+    ]
+
+
+def _write_report(folder: Path, forest: LACForestClassifier, split: Any) -> Path:
+    from lacforest.report import write_report
+
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "report.html"
+    write_report(
+        path,
+        forest,
+        split.X_test,
+        split.y_test,
+        training=(split.X_labeled, split.y_labeled, split.X_unlabeled),
+        diagnosis=diagnose(split.X_labeled, split.X_unlabeled, split.y_labeled, random_state=0),
+        title="Digits that nobody labelled",
+        facts={"hidden digits": ", ".join(map(str, split.hidden))},
+    )
+    return path
 
 
 if __name__ == "__main__":

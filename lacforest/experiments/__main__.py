@@ -62,6 +62,12 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
     add("--thetas", type=percents, default=thetas, help="shares of new rows, with commas")
     add("--splits", type=at_least(1), default=10, help="splits for each dataset and theta")
     add(
+        "--intervals",
+        type=names,
+        default=",".join(_theta.INTERVALS),
+        help="methods whose intervals are computed, with commas",
+    )
+    add(
         "--dense-qp",
         type=at_least(0),
         default=0,
@@ -107,6 +113,7 @@ def _run_theta(given: argparse.Namespace) -> str:
         methods=given.methods,
         percents=given.thetas,
         n_splits=given.splits,
+        intervals=given.intervals,
         n_dense=given.dense_qp,
         n_jobs=given.jobs,
         seed=given.seed,

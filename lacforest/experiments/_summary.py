@@ -72,7 +72,8 @@ def make_notes(results: Results) -> list[str]:
     """What a reader of the table should know."""
     notes = [
         "error: mean absolute error of theta, over all thetas and at each. coverage: share of "
-        "splits whose interval holds the true theta. width: median width of that interval."
+        "splits whose interval holds the true theta. width: median width of that interval. seconds "
+        "include the interval where there is one."
     ]
     shrunk = {
         (job.dataset, job.percent): (result["n_labeled"], result["n_unlabeled"])

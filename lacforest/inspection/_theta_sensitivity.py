@@ -1,0 +1,189 @@
+"""How many rows are called new, as theta moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from lacforest._forest import LACForestClassifier
+from lacforest._parameters import check_int, is_int
+from lacforest._plotting import KNOWN_COLOR, NEW_COLOR, ink, make_axes
+from lacforest.metrics._report import find_classifier
+
+
+class ThetaSensitivityDisplay:
+    """Share of rows that are called new by forests fitted with different thetas.
+
+    A flat curve says that it matters little where in its interval theta lies. A curve that runs
+    along the dotted diagonal says that theta alone decides how many rows are called new.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    thetas : ndarray of shape (n_thetas,)
+        Ascending.
+    flagged : ndarray of shape (n_thetas,)
+        Shares of rows called new.
+    theta : float
+        Theta of the forest that was inspected.
+    flagged_at_theta : float
+        Share of rows that it calls new.
+    interval : tuple of float or None
+        The interval of `theta`, where it was estimated.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    def __init__(
+        self,
+        *,
+        thetas: NDArray[np.float64],
+        flagged: NDArray[np.float64],
+        theta: float,
+        flagged_at_theta: float,
+        interval: tuple[float, float] | None = None,
+    ) -> None:
+        self.thetas = thetas
+        self.flagged = flagged
+        self.theta = theta
+        self.flagged_at_theta = flagged_at_theta
+        self.interval = interval
+
+    @classmethod
+    def from_estimator(
+        cls,
+        forest: LACForestClassifier,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any = None,
+        *,
+        X_test: Any = None,
+        thetas: Any = 7,
+        verbose: int = 0,
+        ax: Any = None,
+    ) -> ThetaSensitivityDisplay:
+        """Fit a copy of the forest at each theta, and plot how many rows it calls new.
+
+        This fits as many forests as there are thetas. `forest` itself stays as it is.
+
+        Parameters
+        ----------
+        forest : LACForestClassifier
+            Fitted with unlabelled rows. With an integer as its ``random_state``, copies differ by
+            theta alone.
+        X, y, X_unlabeled
+            What it was fitted on.
+        X_test : like X, optional
+            Rows to count. By default `X_unlabeled`: but copies were fitted on these, and call at
+            least the share theta of them new.
+        thetas : int or array-like of float, default=7
+            Thetas, strictly between 0 and 1; or how many to spread evenly over the interval of
+            the estimated theta.
+        verbose : int, default=0
+            Print a line after each fit if positive.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ThetaSensitivityDisplay
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from lacforest import LACForestClassifier
+        >>> from lacforest.datasets import make_figure1
+        >>> from lacforest.inspection import ThetaSensitivityDisplay
+        >>> toy = make_figure1(random_state=0)
+        >>> forest = LACForestClassifier(20, random_state=0)
+        >>> forest = forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+        >>> display = ThetaSensitivityDisplay.from_estimator(
+        ...     forest, toy.X_labeled, toy.y_labeled, toy.X_unlabeled, thetas=[0.4, 0.5, 0.6]
+        ... )
+        >>> bool((display.flagged >= display.thetas).all())
+        True
+        >>> plt.close(display.figure_)
+        """
+        if not isinstance(forest, LACForestClassifier):
+            raise TypeError(f"forest must be a LACForestClassifier, got {type(forest).__name__}")
+        fitted: Any = find_classifier(forest)
+        counted = X_unlabeled if X_test is None else X_test
+        if counted is None:
+            raise ValueError(
+                "which rows are to be counted? Pass X_unlabeled, or X_test if unlabelled rows are "
+                "marked inside X"
+            )
+        values = _check_thetas(thetas, forest)
+        flagged = []
+        for i, theta in enumerate(values):
+            copy = clone(forest).set_params(theta=float(theta)).fit(X, y, X_unlabeled=X_unlabeled)
+            flagged.append(_share_called_new(copy, counted))
+            if verbose > 0:
+                done = f"theta={theta:.3f}, fit {i + 1} of {len(values)}"
+                print(f"{done}: {flagged[-1]:.1%} of rows are called new", flush=True)
+        display = cls(
+            thetas=values,
+            flagged=np.array(flagged),
+            theta=float(fitted.theta_),
+            flagged_at_theta=_share_called_new(forest, counted),
+            interval=forest.theta_interval_,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> ThetaSensitivityDisplay:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        self
+        """
+        ax = make_axes(ax)
+        if self.interval is not None:
+            low, high = self.interval
+            label = f"interval of θ: {low:.3f} to {high:.3f}"
+            ax.axvspan(low, high, color=KNOWN_COLOR, alpha=0.15, lw=0, label=label)
+        diagonal = [self.thetas.min(), self.thetas.max()]
+        ax.plot(diagonal, diagonal, color=ink(), ls=":", label="share θ")
+        ax.plot(self.thetas, self.flagged, "o-", color=NEW_COLOR, label="called new")
+        label = f"θ = {self.theta:.3f}: {self.flagged_at_theta:.1%} called new"
+        at_theta = {"color": ink(), "mfc": "none", "ms": 9, "ls": "", "label": label}
+        ax.plot(self.theta, self.flagged_at_theta, "D", **at_theta)
+        ax.set(xlabel="θ", ylabel="share of rows called new")
+        ax.legend(frameon=False, loc="upper left")
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+
+def _check_thetas(thetas: Any, forest: LACForestClassifier) -> NDArray[np.float64]:
+    if is_int(thetas):
+        check_int("thetas", thetas, 2)
+        if forest.theta_interval_ is None:
+            raise ValueError(
+                "theta of this forest was given and has no interval: pass the thetas to try, such "
+                "as thetas=[0.3, 0.4, 0.5]"
+            )
+        # An interval may reach 0 or 1, where there is nothing to fit: stay half a row off.
+        margin = 0.5 / len(forest.unlabeled_score_)
+        low, high = np.clip(forest.theta_interval_, margin, 1 - margin)
+        spread: NDArray[np.float64] = np.linspace(low, high, int(thetas))
+        return spread
+    values: NDArray[np.float64] = np.unique(np.asarray(thetas, dtype=np.float64))
+    if len(values) == 0 or not ((values > 0) & (values < 1)).all():
+        raise ValueError(f"thetas must lie strictly between 0 and 1, got {thetas!r}")
+    return values
+
+
+def _share_called_new(forest: LACForestClassifier, X: Any) -> float:
+    return float(np.mean(forest.predict(X) == forest.new_label_))
