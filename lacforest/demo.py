@@ -71,7 +71,12 @@ def _write_report(folder: Path, forest: LACForestClassifier, split: Any) -> Path
         split.X_test,
         split.y_test,
         training=(split.X_labeled, split.y_labeled, split.X_unlabeled),
-        diagnosis=diagnose(split.X_labeled, split.X_unlabeled, split.y_labeled, random_state=0),
+        diagnosis=diagnose(
+            split.X_labeled,
+            split.X_unlabeled,
+            split.y_labeled,
+            estimator=forest.theta_estimator_,
+        ),
         title="Digits that nobody labelled",
         facts={"hidden digits": ", ".join(map(str, split.hidden))},
     )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from lacforest._coding import RowStack
 from lacforest.mixture._best_bin import BestBin
@@ -85,6 +86,7 @@ def diagnose(
     X_unlabeled: ArrayLike,
     y: ArrayLike | None = None,
     *,
+    estimator: RankMixture | None = None,
     scorer: Any = "forest",
     level: float = 0.9,
     random_state: int | np.random.RandomState | None = None,
@@ -105,6 +107,9 @@ def diagnose(
     y : array-like of shape (n_labeled,), optional
         Labels. With them the share of every known class among unlabelled rows is compared with its
         share among labelled ones, at the cost of one more estimate a class.
+    estimator : RankMixture, optional
+        One that was fitted on these tables, such as ``forest.theta_estimator_``, to be checked
+        instead of a new one.
     scorer : {"forest", "svc"} or classifier, default="forest"
         As in `RankMixture`.
     level : float, default=0.9
@@ -126,12 +131,21 @@ def diagnose(
     >>> report.is_sound
     True
     """
-    seed = int(check_random_state(random_state).randint(0, 2**31))
-    options: dict[str, Any] = {"scorer": scorer, "random_state": seed, "n_jobs": n_jobs}
-    estimator = RankMixture(level=level, **options)
-    stack, n_labeled, _ = estimator.stack_rows(X, X_unlabeled)
-    estimator.fit_stack(stack, n_labeled)
-    assert estimator.interval_ is not None
+    if estimator is None:
+        seed = int(check_random_state(random_state).randint(0, 2**31))
+        estimator = RankMixture(scorer, level=level, random_state=seed, n_jobs=n_jobs)
+        stack, n_labeled, _ = estimator.stack_rows(X, X_unlabeled)
+        estimator.fit_stack(stack, n_labeled)
+    else:
+        check_is_fitted(estimator)
+        stack, n_labeled, _ = clone(estimator).stack_rows(X, X_unlabeled)
+        if n_labeled != len(estimator.scores_.labeled):
+            raise ValueError(
+                f"estimator was fitted on {len(estimator.scores_.labeled)} labelled rows, but X "
+                f"has {n_labeled}"
+            )
+    if estimator.interval_ is None:
+        raise ValueError("estimator has no interval: fit it with n_bootstrap above 0")
     findings = [
         _something_new(estimator),
         _something_known(estimator),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._plotting import make_axes
+from lacforest._plotting import ink, make_axes
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._rank_mixture import RankMixture
 
@@ -111,7 +111,7 @@ class RatioCurveDisplay:
         ax.axhline(known, color="tab:orange", label=f"1 − θ = {known:.3f}, θ = {self.theta:.3f}")
         ax.plot(self.x, self.ratio, color="tab:blue", drawstyle="steps-post", label="ratio curve")
         if self.fitted is not None:
-            ax.plot(self.x, self.fitted, color="black", ls="--", lw=1, label="fitted mixture")
+            ax.plot(self.x, self.fitted, color=ink(), ls="--", lw=1, label="fitted mixture")
         if self.chosen is not None:
             ax.plot(*self.chosen, "o", color="tab:red", label="chosen point")
         ax.set(

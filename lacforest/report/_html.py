@@ -29,7 +29,8 @@ p { margin: .5rem 0; } .soft { color: var(--soft); }
 .card span { color: var(--soft); font-size: .85rem; }
 .pictures { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
-figure { margin: 0; background: var(--card); border-radius: .6rem; padding: .75rem; }
+figure { margin: 0; max-width: 34rem; background: var(--card); border-radius: .6rem;
+  padding: .75rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .875rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; }

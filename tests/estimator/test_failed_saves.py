@@ -59,8 +59,8 @@ def test_a_failing_write_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(
         _atomic,
         "open",
-        lambda *args: FullDisk(open(*args)),
-        raising=False,  # noqa: SIM115
+        lambda *args: FullDisk(open(*args)),  # noqa: SIM115
+        raising=False,
     )
     with pytest.raises(OSError, match="No space left"):
         fitted_forest().save(tmp_path / "forest.lac")

@@ -1,0 +1,191 @@
+"""The HTML report: what it says, that it stands alone, and how it looks in a browser."""
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lacforest import LACForestClassifier
+from lacforest.datasets import make_figure1
+from lacforest.mixture import diagnose
+from lacforest.report import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def toy():
+    return make_figure1(200, 400, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def forest(toy):
+    forest = LACForestClassifier(20, random_state=0)
+    return forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+
+
+@pytest.fixture(scope="module")
+def full(toy, forest, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(
+        path,
+        forest,
+        toy.X_unlabeled,
+        toy.y_unlabeled,
+        training=(toy.X_labeled, toy.y_labeled, toy.X_unlabeled),
+        diagnosis=diagnose(toy.X_labeled, toy.X_unlabeled, random_state=0),
+        title="Squares & <circles>",
+        facts={"source": "a <toy>"},
+    )
+    return path
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def headings(page):
+    return re.findall(r"<h2>(.*?)</h2>", page)
+
+
+def test_sections_of_a_full_report(full):
+    assert headings(read(full)) == [
+        "How good is it?",
+        "Pictures",
+        "Does the data support theta?",
+        "What tells new from known?",
+        "The newest rows",
+        "Facts",
+    ]
+
+
+def test_figures_are_those_of_the_forest(full, forest, toy):
+    page = read(full)
+    called_new = (forest.predict(toy.X_unlabeled) == forest.new_label_).sum()
+    assert f"<b>{forest.theta_:.3f}</b>" in page
+    assert f"<b>{called_new:,}</b><span>rows called new</span>" in page
+    low, high = forest.theta_interval_
+    assert f"(interval {low:.1%} to {high:.1%})" in page
+    newest = forest.novelty_score(toy.X_unlabeled).argmax() + 1
+    assert f"<tbody><tr><td>{newest}</td>" in page
+
+
+def test_it_stands_alone(full):
+    page = read(full)
+    addresses = re.findall(r'(?:src|srcset|href)="([^"]*)"', page)
+    assert len(addresses) == 2 * 6  # light and dark
+    assert all(address.startswith("data:image/png;base64,") for address in addresses)
+    assert "<script" not in page
+    assert "http" not in re.sub(r'"data:[^"]*"', "", page)
+
+
+def test_text_is_escaped(full):
+    page = read(full)
+    assert "<title>Squares &amp; &lt;circles&gt;</title>" in page
+    assert "a &lt;toy&gt;" in page
+    assert "<circles>" not in page
+
+
+def test_without_truth_and_training(forest, toy, tmp_path):
+    write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    page = read(tmp_path / "report.html")
+    assert "How good is it?" not in headings(page)
+    assert "Does the data support theta?" not in headings(page)
+    assert page.count("<figure>") == 3  # scores, ratio curve, importances
+
+
+def test_theta_that_was_given(toy, tmp_path):
+    forest = LACForestClassifier(5, theta=0.5, random_state=0)
+    forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    page = read(tmp_path / "report.html")
+    assert "theta was given as 0.500" in page
+    assert "Ratio curve" not in page
+
+
+def test_feature_names_and_many_classes(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) + 20 * np.repeat(np.arange(30), 10)[:, None]
+    X = pd.DataFrame(X, columns=["height", "weight & co"])
+    y = np.repeat(np.arange(30), 10)
+    forest = LACForestClassifier(5, theta=0.5, random_state=0)
+    forest.fit(X, y, X_unlabeled=pd.concat([X, X + [0, 900]]))
+    write_report(tmp_path / "report.html", forest, X)
+    page = read(tmp_path / "report.html")
+    assert "18, 19 and 10 more" in page
+    assert "weight &amp; co 0." in page
+
+
+def test_a_forest_without_a_new_class(toy, tmp_path):
+    forest = LACForestClassifier(5).fit(toy.X_labeled, toy.y_labeled)
+    with pytest.raises(ValueError, match="knows no new class: there is nothing to report"):
+        write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_does_not_exist(forest, toy, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_report(tmp_path / "nowhere" / "report.html", forest, toy.X_unlabeled)
+
+
+def test_an_old_report_stays_if_the_new_one_fails(forest, toy, tmp_path, monkeypatch):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_report(path, forest, toy.X_unlabeled)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+# ---------------------------------------------------------------------------- in a browser
+
+PROBE = """
+<script>
+document.title = JSON.stringify({
+  pictures: [...document.images].map(image => image.naturalWidth),
+  overflow: document.documentElement.scrollWidth - window.innerWidth,
+  headings: document.querySelectorAll('h2').length,
+  ground: getComputedStyle(document.body).backgroundColor,
+});
+</script>
+"""
+
+
+def look(path, tmp_path, width, *options):
+    """What the browser makes of the page at a width, and what it complains about."""
+    probed = tmp_path / "probed.html"
+    probed.write_text(read(path).replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},900"]
+    command += ["--enable-logging=stderr", *options, "--dump-dom", probed.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL).group(1)
+    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return json.loads(html.unescape(title)), complaints
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the report was not looked at")
+@pytest.mark.parametrize("width", [500, 1280])
+def test_in_a_browser(full, tmp_path, width):
+    seen, complaints = look(full, tmp_path, width)
+    assert complaints == []
+    assert len(seen["pictures"]) == 6
+    assert min(seen["pictures"]) > 300
+    assert seen["overflow"] <= 0
+    assert seen["headings"] == 6
+    assert seen["ground"] == "rgb(255, 255, 255)"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the report was not looked at")
+def test_in_a_dark_browser(full, tmp_path):
+    seen, _ = look(full, tmp_path, 1280, "--blink-settings=preferredColorScheme=0")
+    assert seen["ground"] == "rgb(20, 24, 31)"
+    assert min(seen["pictures"]) > 300
