@@ -8,7 +8,7 @@ from lacforest._tree._builder cimport fits_narrow_keys, grow_tree, take_bench
 from lacforest._tree._partition cimport leaves_of_rows
 from lacforest._tree._ranks cimport CodedColumns
 from lacforest._tree._sampling cimport draw_by_key
-from lacforest._tree._types cimport Limits, Workspace, check, row_t
+from lacforest._tree._types cimport CodeTable, Limits, Workspace, check, row_t
 
 import numpy as np
 
@@ -28,6 +28,20 @@ cdef inline double _unlabeled_share(GrowingTree tree, int32_t leaf) noexcept nog
         return <double> row
     counts = tree.impure + <int64_t> (row - N_SIDES) * N_SIDES
     return counts[UNLABELED] / (counts[LABELED] + counts[UNLABELED])
+
+
+cdef inline void _keep_values_apart(GrowingTree tree, const CodeTable* table) noexcept nogil:
+    """Widen cuts between present and missing rows to all values.
+
+    A value above those that the tree saw is still a value, not missing.
+    """
+    cdef int32_t i, feature
+    for i in range(tree.n_nodes):
+        if tree.nodes[i].left >= 0:
+            feature = tree.nodes[i].feature
+            feature = feature if feature >= 0 else ~feature
+            if tree.nodes[i].key.cut.next == table.n_codes[feature]:
+                tree.nodes[i].key.cut.last = table.n_codes[feature] - 1
 
 
 cdef inline int64_t _seat_sample(
@@ -128,6 +142,7 @@ def out_of_bag_sums(
             tree.add_nodes(1)
             tree.push(0, n_drawn, 0, 0)
             grow_tree(NULL, narrow, &columns.table, &rules, work, tree, seeds[i], stop)
+            _keep_values_apart(tree, &columns.table)
             # Growing moved the drawn rows alone, and its keys are done with.
             leaf = <int32_t*> work.keys
             leaves_of_rows(

@@ -19,10 +19,11 @@ from lacforest._threads import in_threads
 _MEDIAN_ROWS = 2_000
 
 
-def median_gamma(X: NDArray[np.float64], rng: np.random.Generator) -> float:
+def median_gamma(X: Any, rng: np.random.Generator) -> float:
     """Reciprocal of the median squared distance between rows, each paired with itself too."""
-    if len(X) > _MEDIAN_ROWS:
-        X = X[np.sort(rng.choice(len(X), _MEDIAN_ROWS, replace=False))]
+    n_rows = X.shape[0]
+    if n_rows > _MEDIAN_ROWS:
+        X = X[np.sort(rng.choice(n_rows, _MEDIAN_ROWS, replace=False))]
     median = float(np.median(euclidean_distances(X, squared=True)))
     # More than half of all pairs coincide: any width sees the same few points.
     return 1.0 / median if median > 0 else 1.0

@@ -31,7 +31,7 @@ class ScoreTable:
     values : float64 array of shape (n_values,)
         Distinct scores, ascending.
     labeled, unlabeled : float64 arrays of shape (n_values,)
-        Rows with that score, by weight. Whole numbers unless labelled rows carry weights.
+        Rows with that score. Weighted labelled rows sum to `n_labeled`.
     n_labeled, n_unlabeled : int
         How many rows' worth of information each side holds: the number of rows, or less where
         weights differ.
@@ -55,8 +55,11 @@ class ScoreTable:
         here, there = place[: len(labeled)], place[len(labeled) :]
         n_labeled = len(labeled)
         if weight is not None:
+            # Only the ratios of weights matter: none may over- or underflow.
+            weight = weight / weight.max()
             # Kish's effective sample size: equal weights give the number of rows.
             n_labeled = max(1, round(float(weight.sum() ** 2 / (weight**2).sum())))
+            weight = weight * (n_labeled / weight.sum())
         return cls(
             values,
             np.bincount(here, weight, len(values)).astype(np.float64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def write_report(
     *,
     training: tuple[Any, Any, Any] | None = None,
     diagnosis: ThetaReport | None = None,
+    feature_names: Sequence[str] | None = None,
     title: str = "What is new?",
     facts: dict[str, str] | None = None,
 ) -> None:
@@ -66,6 +68,8 @@ def write_report(
         through its interval, which takes some more fits.
     diagnosis : ThetaReport, optional
         From `lacforest.mixture.diagnose`.
+    feature_names : list of str, optional
+        By default those of the fit, if it had any.
     title : str, default="What is new?"
     facts : dict of str to str, optional
         More lines for the table of facts.
@@ -83,7 +87,7 @@ def write_report(
         _quality(forest, X, y_true),
         _pictures(forest, X, y_true, training),
         _checks(diagnosis),
-        _importances(forest),
+        _importances(forest, feature_names),
         _newest(novelty, predicted),
         _facts(forest, facts or {}),
     ]
@@ -147,6 +151,8 @@ def _pictures(
                 caption="Truth against prediction, the new class included.",
             )
         )
+    # The curve compares the two kinds of rows.
+    if y_true is not None and 0 < np.isin(y_true, forest.known_classes_).sum() < len(y_true):
         pictures.append(
             draw(
                 lambda ax: OSCRDisplay.from_estimator(forest, X, y_true, ax=ax),
@@ -192,11 +198,15 @@ def _checks(diagnosis: ThetaReport | None) -> Section | None:
     return Section("Does the data support theta?", findings=findings)
 
 
-def _importances(forest: LACForestClassifier) -> Section | None:
+def _importances(
+    forest: LACForestClassifier, feature_names: Sequence[str] | None
+) -> Section | None:
     values = new_versus_known_importances(forest)
     if not values.any():
         return None
-    names = getattr(forest, "feature_names_in_", None)
+    names = feature_names
+    if names is None:
+        names = getattr(forest, "feature_names_in_", None)
     labels = [f"x{i}" for i in range(len(values))] if names is None else list(map(str, names))
     order = np.argsort(-values, kind="stable")[:_MOST_FEATURES]
     picture = draw(

@@ -273,12 +273,15 @@ def test_resamples_vary_as_samples_do():
 
 
 def test_resamples_of_weighted_rows_vary_as_fewer_rows_do():
-    # Ten rows of weight 2 in place of 20: twice the variance.
-    table = ScoreTable.of(np.repeat([0.0, 1.0], 5), np.zeros(3), np.full(10, 2.0))
+    # Half of the weight on 1 row and half on 9: worth 10**2 / (5**2 + 5**2 / 9) = 3.6 rows.
+    weight = np.append(5.0, np.full(9, 5 / 9))
+    table = ScoreTable.of(np.repeat([0.0, 1.0], [1, 9]), np.zeros(3), weight)
+    assert table.n_labeled == 4
     rng = np.random.default_rng(0)
-    counts = np.array([table.resampled(rng).labeled[0] for _ in range(4000)])
-    assert counts.mean() == pytest.approx(10, rel=0.03)
-    assert counts.var() == pytest.approx(2**2 * 10 / 4, rel=0.1)
+    drawn = np.array([table.resampled(rng).labeled for _ in range(4000)])
+    shares = drawn[:, 0] / table.labeled.sum()
+    assert shares.mean() == pytest.approx(0.5, rel=0.03)
+    assert shares.var() == pytest.approx(0.5 * 0.5 / 4, rel=0.1)
 
 
 @pytest.mark.parametrize("method", ["rank mixture", "best bin"])

@@ -119,7 +119,7 @@ def test_feature_names_and_many_classes(tmp_path):
     write_report(tmp_path / "report.html", forest, X)
     page = read(tmp_path / "report.html")
     assert "18, 19 and 10 more" in page
-    assert "weight &amp; co 0." in page
+    assert "weight &amp; co 1.00, height 0.00" in page
 
 
 def test_a_forest_without_a_new_class(toy, tmp_path):

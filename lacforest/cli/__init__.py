@@ -1,0 +1,93 @@
+"""The ``lacforest`` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from lacforest import __version__
+from lacforest._persistence import ModelFileError
+from lacforest.cli import _demo, _experiments, _fit, _inspect, _predict, _report, _theta
+from lacforest.cli._arguments import OneLineParser
+from lacforest.cli._output import OutputError
+from lacforest.tabular import MissingExtraError, TableError
+
+# In the order of --help. A command is a module whose add_to(commands) adds its parser and sets the
+# function `run`, which takes the parsed words and returns the exit code.
+COMMANDS = (_fit, _predict, _theta, _report, _inspect, _demo, _experiments)
+
+_FAILED, _MISTAKE, _STOPPED = 1, 2, 130
+# What the user can put right; anything else is our fault.
+_MISTAKES = (MissingExtraError, ModelFileError, OSError, OutputError, TableError)
+
+_EXAMPLES = """\
+examples:
+  lacforest fit labelled.csv --target label --unlabeled prod.csv -o model.lac
+  lacforest predict model.lac new.csv -o scored.csv
+  lacforest theta labelled.csv prod.csv --target label
+  lacforest report model.lac new.csv -o report.html
+  lacforest inspect model.lac
+
+exit codes: 0 done, 1 failed, 2 a mistake in the command or its files, 130 stopped
+"""
+
+
+def _parser() -> OneLineParser:
+    parser = OneLineParser(
+        prog="lacforest",
+        description="Learn known classes from labelled rows, and what is new from unlabelled ones.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--version", action="version", version=f"lacforest {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : list of str or None, default=None
+        Words after the name of the command; None means those of this process.
+
+    Returns
+    -------
+    int
+        0 if all went well, 1 for a failure, 2 for a mistake of the user, 130 if stopped.
+    """
+    debug = False
+    try:
+        given = _parser().parse_args(argv)
+        debug = getattr(given, "debug", False)
+        code: int = given.run(given)
+        sys.stdout.flush()
+        return code
+    except SystemExit as stop:  # argparse has said why
+        return stop.code if isinstance(stop.code, int) else _FAILED
+    except BrokenPipeError:
+        # Who reads has gone, as in `lacforest ... | head`: no word, also not at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _FAILED
+    except BaseException as error:
+        if debug:
+            traceback.print_exc()
+        message, code = _explained(error)
+        print(f"lacforest: {' '.join(message.split())}", file=sys.stderr)
+        return code
+
+
+def _explained(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", _STOPPED
+    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
+        return f"{error.filename}: {error.strerror}", _MISTAKE
+    if isinstance(error, _MISTAKES):
+        return str(error), _MISTAKE
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})", _FAILED
+    return f"{type(error).__name__}: {error} (--debug shows where)", _FAILED

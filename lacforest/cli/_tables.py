@@ -1,0 +1,27 @@
+"""Labelled and unlabelled tables as the words of a command describe them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from lacforest.cli._console import Console
+from lacforest.tabular import TableCoder, read_table
+
+
+def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) -> list[Any]:
+    """Frames of several files, read as the options of `add_tables` say."""
+    frames = []
+    for path in paths:
+        with console.stage(f"reading {path}"):
+            frame = read_table(
+                path, text=given.text, missing=given.missing, encoding=given.encoding
+            )
+        frames.append(frame)
+    return frames
+
+
+def make_coder(given: argparse.Namespace) -> TableCoder:
+    """The coder that the options of `add_tables` describe."""
+    return TableCoder(given.categories, drop=given.drop, text=given.text, missing=given.missing)

@@ -1,0 +1,92 @@
+"""lacforest theta: how much of a table is new, and whether the data can say so."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from lacforest.cli import _arguments
+from lacforest.cli._console import Console, table_of
+from lacforest.cli._fit import DIAGNOSED, METHODS, theta_line
+from lacforest.cli._tables import make_coder, read_tables
+from lacforest.mixture import diagnose, estimate_theta
+from lacforest.tabular._model import code_tables
+
+_EXAMPLES = """\
+examples:
+  lacforest theta labelled.csv prod.csv --target label
+  lacforest theta labelled.csv prod.csv --target label --method km2 --json
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "theta",
+        help="estimate how much of a table is new",
+        description="Estimate the share of unlabelled rows that belong to no labelled class, and "
+        "check what the estimate assumes.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("labelled", type=Path, help="table of labelled rows")
+    parser.add_argument("unlabelled", type=Path, help="table of unlabelled rows")
+    parser.add_argument(
+        "--method", choices=METHODS, default="auto", help="of the estimate (default: auto)"
+    )
+    _arguments.add_seed(parser)
+    _arguments.add_jobs(parser)
+    _arguments.add_tables(parser)
+    _arguments.add_common(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Estimate, check, and say so in plain words."""
+    console = Console(given)
+    labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabelled])
+    coder = make_coder(given)
+    sources = (str(given.labelled), str(given.unlabelled))
+    tables = code_tables(coder, labeled, given.target, unlabeled, sources)
+    options = {"random_state": given.seed, "n_jobs": given.jobs}
+    with console.stage("estimating theta"):
+        report = diagnose(tables.X, tables.X_unlabeled, tables.y, **options)
+        theta, interval = report.theta, report.interval
+        if given.method not in DIAGNOSED:
+            found = estimate_theta(tables.X, tables.X_unlabeled, given.method, **options)
+            assert found.interval is not None  # all methods of the command give one
+            theta, interval = found.theta, found.interval
+    findings = [
+        {"topic": found.topic, "level": found.level, "text": found.text}
+        for found in report.findings
+    ]
+    facts = {
+        "theta": theta,
+        "theta_interval": list(interval),
+        "method": given.method,
+        "labelled_rows": len(labeled),
+        "unlabelled_rows": len(unlabeled),
+        "sound": report.is_sound,
+        "findings": findings,
+        "notes": coder.notes_,
+    }
+    console.tell(facts, _lines(facts))
+    return 0
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    n_unlabeled, (low, high) = facts["unlabelled_rows"], facts["theta_interval"]
+    rows = [
+        ("theta", theta_line(facts["theta"], facts["theta_interval"])),
+        (
+            "new",
+            f"about {facts['theta'] * n_unlabeled:,.0f} of {n_unlabeled:,} unlabelled rows; "
+            f"between {low * n_unlabeled:,.0f} and {high * n_unlabeled:,.0f} by the interval",
+        ),
+    ]
+    lines = table_of(rows)
+    if facts["method"] not in DIAGNOSED:
+        lines.append("The checks below estimate theta by rank_mixture.")
+    checks = [(found["level"], f"{found['topic']}: {found['text']}") for found in facts["findings"]]
+    lines += table_of(checks)
+    return lines + [f"note: {note}" for note in facts["notes"]]

@@ -1,0 +1,201 @@
+"""One column: what it holds, and how that becomes numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest.tabular._csv import TRUTH, Kind
+from lacforest.tabular._errors import TableError, load_extra
+
+# Kinds that pandas finds in a column of Python objects.
+_NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+_DATES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
+
+
+def present(values: Any, missing: Collection[str]) -> Any:
+    """The column with texts that stand for a missing value taken out."""
+    if not missing or is_plain(values):
+        return values
+    return values.mask(values.isin(list(missing)))
+
+
+def is_plain(values: Any) -> bool:
+    """Whether a column has a type of numbers or truth values, and so no text."""
+    types = load_extra("pandas").api.types
+    return bool(types.is_numeric_dtype(values) or types.is_bool_dtype(values))
+
+
+def find_kind(values: Any, name: str, source: str) -> Kind:
+    """What a column with at least one value holds; refuses what no forest should see.
+
+    Parameters
+    ----------
+    values : pandas.Series
+    name, source : str
+        The column and its table, for messages.
+    """
+    pandas = load_extra("pandas")
+    types, dtype = pandas.api.types, values.dtype
+    values = values.dropna()
+    where = f"column {name!r} of {source}"
+    if isinstance(dtype, pandas.CategoricalDtype):
+        values = pandas.Series(dtype.categories)
+    kind = types.infer_dtype(values, skipna=True)
+    if kind == "boolean":
+        return "boolean"
+    if kind in _NUMBERS:
+        return "number"
+    if kind == "string":
+        return _kind_of_text(values, where)
+    if kind in _DATES:
+        raise TableError(
+            f"{where} holds dates or times. Rows from deployment are mostly later than labelled "
+            "ones, and would look new by that alone: name the column in drop, or put in its place "
+            "what can occur in both tables (hour, weekday, age)"
+        )
+    raise TableError(
+        f"{where} holds values of several types or of one that has no order, for instance "
+        f"{_first_odd(values)!r}: make them numbers or text, or name the column in drop"
+    )
+
+
+def _kind_of_text(values: Any, where: str) -> Kind:
+    pandas = load_extra("pandas")
+    numbers = pandas.to_numeric(values, errors="coerce")
+    n_numbers = int(numbers.notna().sum())
+    if n_numbers == len(values):
+        return "number"
+    if n_numbers:
+        example = values[numbers.isna()].iloc[0]
+        raise TableError(
+            f"{where} mixes numbers with text: {n_numbers} of {len(values)} values are numbers, "
+            f"{example!r} is not. Correct it, or name that text in missing, or the column in text "
+            "or in drop"
+        )
+    if values.astype(str).str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
+        raise TableError(
+            f"{where} holds numbers with a decimal comma, like {values.iloc[0]!r}: write them with "
+            "a point, or name the column in text or in drop"
+        )
+    return "text"
+
+
+def _first_odd(values: Any) -> Any:
+    """A value that is not of the type of the first one, if there is such."""
+    first = type(values.iloc[0])
+    odd = [value for value in values if type(value) is not first]
+    return odd[0] if odd else values.iloc[0]
+
+
+def as_text(values: Any) -> Any:
+    """Every value as text, whole floats without their point, missing ones as they are."""
+
+    def text_of(value: Any) -> str:
+        whole = isinstance(value, float) and value.is_integer()
+        return str(int(value)) if whole else str(value)
+
+    plain = values.astype(object)
+    if load_extra("pandas").api.types.infer_dtype(plain, skipna=True) == "string":
+        return plain
+    return plain.map(text_of, na_action="ignore")
+
+
+def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
+    """A column of numbers as float64, NaN where missing."""
+    pandas = load_extra("pandas")
+    if isinstance(values.dtype, pandas.CategoricalDtype):
+        values = values.astype(object)
+    if not is_plain(values):
+        numbers = pandas.to_numeric(values, errors="coerce")
+        wrong = np.flatnonzero(numbers.isna() & values.notna())
+        if len(wrong):
+            raise TableError(
+                f"column {name!r} of {source} holds numbers, but {values.iloc[wrong[0]]!r} is none "
+                f"({_rows(wrong)})"
+            )
+        values = numbers
+    array: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    infinite = np.flatnonzero(np.isinf(array))
+    if len(infinite):
+        raise TableError(
+            f"column {name!r} of {source} holds infinite values ({_rows(infinite)}): replace them"
+        )
+    return array
+
+
+def _as_truth(values: Any, name: str, source: str) -> NDArray[np.float64]:
+    """A column of truth values as 0, 1 and NaN."""
+    types = load_extra("pandas").api.types
+    if types.is_bool_dtype(values):
+        plain: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return plain
+    numbers = values.map(lambda value: TRUTH.get(str(value)), na_action="ignore")
+    wrong = np.flatnonzero(numbers.isna() & values.notna())
+    if len(wrong):
+        raise TableError(
+            f"column {name!r} of {source} holds true or false, but {values.iloc[wrong[0]]!r} is "
+            f"neither ({_rows(wrong)})"
+        )
+    array: NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return array
+
+
+def _rows(places: NDArray[np.intp]) -> str:
+    others = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return f"row {places[0] + 1}{others}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column of a table becomes features.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "text"}
+    categories : tuple of str
+        The texts of a column of text, sorted.
+    coding : {"ordinal", "onehot"}
+        Of text: the place of a text among the categories, or a feature for each category.
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[str, ...] = ()
+    coding: Literal["ordinal", "onehot"] = "ordinal"
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features that the column becomes."""
+        if self.kind == "text" and self.coding == "onehot":
+            return [f"{self.name}={category}" for category in self.categories]
+        return [self.name]
+
+    def encode(self, values: Any, source: str, out: NDArray[np.float64]) -> Any:
+        """Write the features of a column into `out`, a column for each.
+
+        Returns
+        -------
+        pandas.Series
+            Texts that are none of the categories. They become NaN, or zeros if coded one-hot.
+        """
+        pandas = load_extra("pandas")
+        if self.kind == "number":
+            out[:, 0] = as_numbers(values, self.name, source)
+            return values.iloc[:0]
+        if self.kind == "boolean":
+            out[:, 0] = _as_truth(values, self.name, source)
+            return values.iloc[:0]
+        texts = as_text(values)
+        codes = pandas.Index(self.categories, dtype=object).get_indexer(texts)
+        unseen = (codes < 0) & texts.notna().to_numpy()
+        if self.coding == "onehot":
+            out[:] = codes[:, None] == np.arange(len(self.categories))
+        else:
+            out[:, 0] = np.where(codes < 0, np.nan, codes)
+        return texts[unseen]

@@ -1,0 +1,230 @@
+"""Delimited text, read by Arrow; what is wrong with a file is found line by line afterwards.
+
+Arrow is fast and strict but says little about the place of a fault. So a file that it refuses is
+read once more with the csv module, which is slow and knows the line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import zlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from lacforest.tabular._errors import TableError, listed, load_extra
+
+Kind = Literal["number", "boolean", "text"]
+WORDS = {"number": "numbers", "boolean": "true or false", "text": "text"}
+
+# Texts that stand for a missing value: those of pandas.
+MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+)
+# Texts of a truth value, as Arrow takes them.
+TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "1": 1.0}
+TRUTH |= {"false": 0.0, "False": 0.0, "FALSE": 0.0, "0": 0.0}
+_BLOCK_BYTES = 1 << 22
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class _CountedBytes:
+    """A file for Arrow that counts quotes: of an odd number one is never closed.
+
+    Arrow takes all that follows such a quote for one value and says nothing.
+    """
+
+    closed = False
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self.n_quotes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        content: bytes = self._file.read(size)
+        self.n_quotes += content.count(b'"')
+        return content
+
+
+class CsvFile:
+    """A CSV or TSV file, gzipped if its name ends in .gz; its header is read when it is made.
+
+    Parameters
+    ----------
+    path : Path
+    encoding : str
+    missing : collection of str
+        Texts that stand for a missing value, beside the usual ones.
+
+    Attributes
+    ----------
+    columns : list of str
+        Names in the header.
+    """
+
+    def __init__(self, path: Path, encoding: str, missing: Collection[str]) -> None:
+        self._path = path
+        self._encoding = _checked_encoding(encoding)
+        self._missing = [*MISSING, *missing]
+        self._separator, self.columns = self._read_header()
+
+    # ------------------------------------------------------------------ reading
+
+    def read(self, text: Collection[str]) -> Any:
+        """All rows as an Arrow table; `text` are columns to read as they stand."""
+        arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
+        types = {name: arrow.string() for name in text}
+        with self._open_for_arrow({}) as file:
+            table = arrow_csv.read_csv(file, **self._options(types, None))
+        for field in table.schema:
+            if arrow.types.is_binary(field.type):  # Arrow's way to say that it is not UTF-8
+                raise TableError(self._fault({}) or self._refused("it is not UTF-8 text"))
+        return table
+
+    def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
+        """The named columns as Arrow tables of a few megabytes each."""
+        arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
+        of_kind = {"number": arrow.float64(), "boolean": arrow.bool_(), "text": arrow.string()}
+        types = {name: of_kind[kind] for name, kind in kinds.items()}
+        with self._open_for_arrow(kinds) as file:
+            reader = arrow_csv.open_csv(file, **self._options(types, list(kinds)))
+            for batch in reader:
+                yield arrow.Table.from_batches([batch])
+
+    def _options(self, types: Mapping[str, Any], columns: Sequence[str] | None) -> dict[str, Any]:
+        arrow_csv = load_extra("pyarrow.csv")
+        return {
+            "read_options": arrow_csv.ReadOptions(block_size=_BLOCK_BYTES, encoding=self._encoding),
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self._separator, newlines_in_values=True
+            ),
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=columns,
+                null_values=self._missing,
+                strings_can_be_null=True,
+            ),
+        }
+
+    @contextmanager
+    def _open_for_arrow(self, kinds: Mapping[str, Kind]) -> Iterator[_CountedBytes]:
+        """The file, and a fault in it as a TableError with its line."""
+        arrow = load_extra("pyarrow")
+        try:
+            with self._open() as raw:
+                file = _CountedBytes(raw)
+                yield file
+                odd = file.n_quotes % 2 == 1
+        except (arrow.ArrowException, UnicodeDecodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise TableError(self._fault(kinds) or self._refused(reason)) from error
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise TableError(self._refused(str(error))) from error
+        if odd and (fault := self._fault(kinds)):
+            raise TableError(fault)
+
+    def _open(self) -> Any:
+        if self._path.suffix.lower() == ".gz":
+            return gzip.open(self._path)
+        return open(self._path, "rb")
+
+    def _refused(self, reason: str) -> str:
+        return f"{self._path} cannot be read: {reason}"
+
+    # ------------------------------------------------------------------ header and faults
+
+    def _read_header(self) -> tuple[str, list[str]]:
+        try:
+            with self._open() as raw:
+                start: bytes = raw.read(2)
+                if start in _UTF_16_MARKS:
+                    raise TableError(f"{self._path} is UTF-16 text: save it as UTF-8")
+            first = next((line for line in self._lines() if line.strip()), None)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise TableError(self._refused(str(error))) from error
+        if first is None:
+            raise TableError(f"{self._path} is empty")
+        separator = "\t"
+        if not self._path.name.lower().endswith((".tsv", ".tsv.gz")):
+            # Spreadsheets write semicolons where the comma is the decimal sign.
+            separator = next((mark for mark in ",;\t" if mark in first), ",")
+        try:
+            columns = next(row for row in self._rows(separator) if row)
+        except csv.Error as error:
+            raise TableError(self._refused(f"its header is broken ({error})")) from error
+        twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
+        if twice:
+            raise TableError(f"{self._path} has more than one column called {listed(twice)}")
+        return separator, columns
+
+    def _lines(self) -> Iterator[str]:
+        with self._open() as raw:
+            for number, line in enumerate(raw, start=1):
+                try:
+                    text = line.decode(self._encoding)
+                except UnicodeDecodeError as error:
+                    raise TableError(
+                        f"{self._path} is not {self._encoding.upper()} text: line {number} has the "
+                        f"byte 0x{line[error.start]:02x}. Save it as UTF-8, or name its encoding."
+                    ) from None
+                yield text.removeprefix("\ufeff") if number == 1 else text
+
+    def _rows(self, separator: str) -> Any:
+        return csv.reader(self._lines(), delimiter=separator, strict=True)
+
+    def _fault(self, kinds: Mapping[str, Kind]) -> str | None:
+        """The first fault in the file, if the csv module sees one."""
+        rows = self._rows(self._separator)
+        wanted = [(self.columns.index(name), name, kind) for name, kind in kinds.items()]
+        line, is_header = 1, True
+        try:
+            for row in rows:
+                if row and len(row) != len(self.columns):
+                    return (
+                        f"{self._path}, line {line}: {len(row)} values, but the header has "
+                        f"{len(self.columns)} columns{self._hint(line, rows.line_num)}"
+                    )
+                if row and not is_header:
+                    for place, name, kind in wanted:
+                        if not self._is_of_kind(row[place], kind):
+                            return (
+                                f"{self._path}, line {line}: {row[place]!r} in column {name!r}, "
+                                f"which holds {WORDS[kind]}"
+                            )
+                line, is_header = rows.line_num + 1, is_header and not row
+        except csv.Error as error:
+            return f"{self._path}, line {line}: {error}{self._hint(line, rows.line_num)}"
+        return None
+
+    @staticmethod
+    def _hint(first: int, last: int) -> str:
+        if last <= first:
+            return ""
+        return f" (the row goes on to line {last}: a quote may not be closed)"
+
+    def _is_of_kind(self, value: str, kind: Kind) -> bool:
+        if kind == "text" or value in self._missing:
+            return True
+        if kind == "boolean":
+            return value.strip() in TRUTH
+        try:
+            float(value)
+        except ValueError:
+            return False
+        return True
+
+
+def _checked_encoding(encoding: str) -> str:
+    """The name of an encoding that leaves ASCII as it is: separators are looked for as bytes."""
+    try:
+        name = codecs.lookup(encoding).name
+        plain = ",\n".encode(name) == b",\n"
+    except (LookupError, UnicodeError):
+        raise TableError(f"there is no text encoding called {encoding!r}") from None
+    if not plain:
+        raise TableError(f"tables in {name} are not supported: save them as UTF-8")
+    return name

@@ -1,0 +1,49 @@
+"""NumPy archives as tables."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lacforest.tabular._errors import TableError, load_extra
+
+
+def read_npz(path: Path) -> Any:
+    """Arrays of an archive as a frame.
+
+    An array of one dimension is a column of its name. One of two dimensions, like X, is the
+    columns X0, X1 and so on, unless the archive names them in ``feature_names``.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise TableError(f"{path} cannot be read: {error}") from error
+    names = arrays.pop("feature_names", None)
+    columns: list[tuple[str, Any]] = []
+    for key, array in arrays.items():
+        if array.ndim == 1:
+            columns.append((key, array))
+        elif array.ndim == 2:
+            own = [f"{key}{i}" for i in range(array.shape[1])]
+            if names is not None and names.shape == (array.shape[1],):
+                own = [str(name) for name in names]
+            columns += zip(own, array.T, strict=True)
+        else:
+            raise TableError(f"{path}: the array {key!r} has shape {array.shape}, not of a table")
+    if not columns:
+        raise TableError(f"{path} is empty")
+    n_rows = {len(values): name for name, values in columns}
+    if len(n_rows) > 1:
+        told = ", ".join(f"{name!r} has {n}" for n, name in n_rows.items())
+        raise TableError(f"{path}: its arrays have different numbers of rows: {told}")
+    twice = {name for name, _ in columns if [key for key, _ in columns].count(name) > 1}
+    if twice:
+        raise TableError(f"{path} has more than one column called {sorted(twice)[0]!r}")
+    pandas = load_extra("pandas")
+    return pandas.DataFrame(dict(columns))

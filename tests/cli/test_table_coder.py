@@ -1,0 +1,323 @@
+"""TableCoder: what columns hold, how they become numbers, what is left out or refused."""
+
+import json
+from datetime import date, time
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from two_tables import DEPLOYED, LABELLED
+
+from lacforest.tabular import TableCoder, TableError, UnseenValues
+
+
+def fit(labeled, unlabeled=None, **options):
+    """A coder of a frame beside a column that can always be used."""
+    frames = [pd.DataFrame(values) for values in (labeled, unlabeled or labeled)]
+    for frame in frames:
+        frame["ok"] = np.arange(len(frame)) % 2 + 0.5
+    return TableCoder(**options).fit(*frames, sources=("a.csv", "b.csv"))
+
+
+def kinds_of(values, **options):
+    coder = fit({"a": values}, **options)
+    return coder.kinds.get("a"), coder.encode(pd.DataFrame({"a": values, "ok": 0.5}))[:, :-1]
+
+
+TEN = list("aabbbccccc")
+
+
+# ---------------------------------------------------------------------------- kinds of columns
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, 2, 2]),
+        pd.Series([1, 2, 2], dtype="uint8"),
+        pd.Series([1, 2, 2], dtype="float32"),
+        pd.Series([1, 2, 2], dtype="Int64"),
+        pd.Series([1, 2, 2], dtype="category"),
+        pd.Series([1, 2, 2], dtype=object),
+        pd.Series(["1", "2", "2.0"]),
+    ],
+)
+def test_numbers(values):
+    kind, coded = kinds_of(values)
+    assert kind == "number"
+    assert_array_equal(coded, [[1], [2], [2]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, None, 2]),
+        pd.Series([1, None, 2], dtype="Int64"),
+        pd.Series([1, None, 2], dtype=object),
+        pd.Series(["1", None, "2"], dtype="category"),
+    ],
+)
+def test_missing_numbers(values):
+    kind, coded = kinds_of(values)
+    assert kind == "number"
+    assert_array_equal(coded, [[1], [np.nan], [2]])
+
+
+@pytest.mark.parametrize("dtype", [object, "boolean", "category"])
+def test_truth_values(dtype):
+    kind, coded = kinds_of(pd.Series([True, False, None], dtype=dtype))
+    assert kind == "boolean"
+    assert_array_equal(coded, [[1], [0], [np.nan]])
+    assert_array_equal(kinds_of(pd.Series([True, False]))[1], [[1], [0]])
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_text_in_order(dtype):
+    kind, coded = kinds_of(pd.Series(["b", "a", None, "c", "b"], dtype=dtype))
+    assert kind == "text"
+    assert_array_equal(coded, [[1], [0], [np.nan], [2], [1]])
+
+
+def test_text_one_hot():
+    coder = fit({"a": ["b", "a", None, "b"]}, categories="onehot")
+    assert coder.feature_names == ["a=a", "a=b", "ok"]
+    coded = coder.encode(pd.DataFrame({"ok": 1.0, "a": ["b", "a", None, "c"]}))
+    assert_array_equal(coded, [[0, 1, 1], [1, 0, 1], [0, 0, 1], [0, 0, 1]])
+
+
+def test_categories_come_from_both_tables():
+    coder = fit({"a": ["x", "y", "x"]}, {"a": ["z", "x", "z"]})
+    assert coder.columns_[0].categories == ("x", "y", "z")
+
+
+def test_unseen_texts_are_missing_and_counted():
+    coder = fit({"a": TEN, "b": TEN})
+    unseen = UnseenValues()
+    later = pd.DataFrame({"a": ["a", "new", None, "newer"], "b": "b", "ok": 1.0})
+    assert_array_equal(coder.encode(later, unseen)[:, 0], [0, np.nan, np.nan, np.nan])
+    coder.encode(later, unseen)
+    assert unseen.rows == {"a": 4}
+    assert unseen.examples == {"a": "new"}
+
+
+def test_numbers_as_text():
+    labelled, deployed = {"zip": [150, 150, 20]}, {"zip": [150.0, None, 20.0, 20.0]}
+    coder = fit(labelled, deployed, text=["zip"])
+    assert coder.columns_[0].categories == ("150", "20")
+    mixed = fit({"a": ["1", "2", "b", "b"]}, text=["a"])
+    assert mixed.columns_[0].categories == ("1", "2", "b")
+
+
+def test_texts_that_stand_for_a_missing_value():
+    coder = fit({"a": ["1", "?", "2"], "b": ["x", "?", "y"]}, missing=["?"])
+    assert coder.kinds == {"a": "number", "b": "text", "ok": "number"}
+    later = pd.DataFrame({"a": ["?", "7"], "b": ["?", "y"], "ok": 0.0})
+    unseen = UnseenValues()
+    assert_array_equal(coder.encode(later, unseen), [[np.nan, np.nan, 0], [7, 1, 0]])
+    assert unseen.rows == {}
+
+
+def test_order_and_other_columns_do_not_matter():
+    coder = TableCoder().fit(LABELLED, DEPLOYED[["y", "member", "city", "x"]], "kind")
+    assert list(coder.kinds) == ["x", "y", "city", "member"]
+    turned = LABELLED[LABELLED.columns[::-1]].assign(more=1)
+    assert_array_equal(coder.encode(turned), coder.encode(LABELLED))
+
+
+def test_numbers_and_truth_values_as_text_are_read():
+    coder = fit({"n": [1, 2], "t": [True, False]})
+    later = pd.DataFrame({"n": ["1.5", None], "t": ["TRUE", "0"], "ok": 0.0})
+    assert_array_equal(coder.encode(later), [[1.5, 1, 0], [np.nan, 0, 0]])
+
+
+# ---------------------------------------------------------------------------- left out, with a note
+
+
+@pytest.mark.parametrize("values", [[3.0] * 5, ["x"] * 5, [True] * 5])
+def test_constants(values):
+    coder = fit({"a": values})
+    assert list(coder.kinds) == ["ok"]
+    assert coder.notes_ == ["column 'a' is left out: it is the same in all rows"]
+
+
+def test_a_constant_with_missing_values_is_no_constant():
+    for values in ([3.0, None, 3.0], ["x", None, "x"], [None, True, None]):
+        assert "a" in fit({"a": values}).kinds
+
+
+def test_texts_that_hardly_repeat():
+    names = [f"row {i}" for i in range(30)]
+    coder = fit({"id": names}, {"id": names[:15] * 2})
+    assert coder.dropped_ == {"id": "30 different texts in 60 rows say little"} or (
+        coder.kinds["id"] == "text"
+    )
+    assert "id" in fit({"id": names}, {"id": names}).kinds  # every text twice
+    other = fit({"id": names}, {"id": [f"other {i}" for i in range(30)]})
+    assert other.dropped_ == {"id": "60 different texts in 60 rows say little"}
+
+
+def test_columns_without_a_name():
+    coder = fit({"": [1, 2, 3], " ": [1, 2, 3]})
+    assert list(coder.kinds) == ["ok"]
+    assert "it has no name (pandas writes row numbers like that)" in coder.notes_[0]
+
+
+def test_whole_numbers_that_look_like_an_id():
+    coder = fit({"id": list(range(30)), "cents": [i / 100 for i in range(30)]})
+    assert list(coder.kinds) == ["id", "cents", "ok"]
+    assert len(coder.notes_) == 1
+    assert "column 'id' is a different whole number in every row" in coder.notes_[0]
+
+
+def test_the_target_among_unlabelled_rows():
+    coder = TableCoder().fit(LABELLED, LABELLED, "kind", ("a.csv", "b.csv"))
+    assert "kind" not in coder.kinds
+    assert "column 'kind' of b.csv is not used" in coder.notes_
+
+
+def test_drop():
+    labelled, deployed = {"a": [1, 2], "day": [date(2024, 1, 1)] * 2}, {"a": [1, 2], "id": [7, 8]}
+    coder = fit(labelled, deployed, drop=["day", "id"])
+    assert coder.dropped_ == {"day": "asked for", "id": "asked for"}
+    assert coder.notes_ == []
+
+
+# ---------------------------------------------------------------------------- refused
+
+REFUSED = {
+    "mixed": (
+        {"a": ["1", "2", "unknown"]},
+        {},
+        "column 'a' of a.csv mixes numbers with text: 2 of 3 values are numbers, 'unknown' is not",
+    ),
+    "objects": ({"a": [1, "x", 2]}, {}, "column 'a' of a.csv holds values of several types"),
+    "lists": ({"a": [[1], [2], [3]]}, {}, "for instance [1]"),
+    "dates": ({"a": [date(2024, 1, 1)] * 3}, {}, "column 'a' of a.csv holds dates or times"),
+    "times": ({"a": [time(1), time(2)]}, {}, "holds dates or times"),
+    "stamps": ({"a": pd.to_datetime(["2024-01-01"] * 2)}, {}, "holds dates or times"),
+    "spans": ({"a": pd.to_timedelta([1, 2])}, {}, "holds dates or times"),
+    "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, like '1,5'"),
+    "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv holds infinite values (row 2)"),
+    "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no value at all"),
+    "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop names 'b', which neither a.csv nor b.csv has"),
+    "text": ({"a": [1, 2]}, {"text": ["b"]}, "text names 'b', which neither"),
+    "names": ({7: [1, 2]}, {}, "names of columns must be text, and a.csv has 7"),
+    "one-hot": (
+        {"a": [f"c{i}" for i in range(300)] * 2},
+        {"categories": "onehot"},
+        "column 'a' has 300 categories, too many to code one-hot",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    values, options, message = REFUSED[case]
+    with pytest.raises(TableError) as caught:
+        fit(values, **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("labelled", "deployed", "message"),
+    [
+        ({"a": [1, 2]}, {}, "a.csv has the column 'a', and b.csv has not"),
+        ({}, {"a": [1, 2], "b": [1, 2]}, "b.csv has the columns 'a', 'b', and a.csv has not"),
+        ({"a": [1, 2]}, {"a": [None, None]}, "column 'a' of b.csv has no value at all"),
+        (
+            {"a": [1, 2]},
+            {"a": ["x", "y"]},
+            "column 'a' holds numbers in a.csv (like '1') and text in b.csv (like 'x')",
+        ),
+        ({"a": [True, False]}, {"a": [1, 0]}, "true or false in a.csv (like 'True') and numbers"),
+    ],
+)
+def test_tables_that_do_not_match(labelled, deployed, message):
+    frames = [pd.DataFrame({"ok": [0.5, 1.5]} | table) for table in (labelled, deployed)]
+    with pytest.raises(TableError) as caught:
+        TableCoder().fit(*frames, sources=("a.csv", "b.csv"))
+    assert message in str(caught.value)
+
+
+def test_no_column_left():
+    frame = pd.DataFrame({"a": [1, 1]})
+    with pytest.raises(TableError, match=r"a\.csv has no column to learn from"):
+        TableCoder().fit(frame, frame, sources=("a.csv", "b.csv"))
+
+
+def test_a_name_twice():
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(TableError, match="the labelled table has more than one column called 'a'"):
+        TableCoder().fit(frame, frame)
+    with pytest.raises(TableError, match="the table has more than one column called 'a'"):
+        fit({"a": [1, 2]}).encode(frame)
+
+
+def test_unknown_coding():
+    with pytest.raises(ValueError, match=r"categories must be .* got 'hash'"):
+        TableCoder("hash")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": ["x", 1]}, "column 'n' of new.csv holds numbers, but 'x' is none (row 1)"),
+        ({"n": ["x", "y"]}, "'x' is none (row 1 and 1 more)"),
+        ({"t": [True, "maybe"]}, "column 't' of new.csv holds true or false, but 'maybe' is"),
+        ({"n": [1, -np.inf]}, "column 'n' of new.csv holds infinite values (row 2)"),
+    ],
+)
+def test_values_that_do_not_fit_later(change, message):
+    coder = fit({"n": [1, 2], "t": [True, False]})
+    later = pd.DataFrame({"n": [1, 2], "t": [True, False], "ok": 0.0} | change)
+    with pytest.raises(TableError) as caught:
+        coder.encode(later, source="new.csv")
+    assert message in str(caught.value)
+
+
+def test_columns_that_are_missing_later():
+    coder = fit({"n": [1, 2], "t": [True, False]})
+    with pytest.raises(TableError, match=r"new\.csv has no column 't'"):
+        coder.encode(pd.DataFrame({"n": [1], "ok": [1]}), source="new.csv")
+    with pytest.raises(TableError, match="the table has no columns 'n', 't', 'ok'"):
+        coder.encode(pd.DataFrame({"m": [1]}))
+
+
+# ---------------------------------------------------------------------------- JSON
+
+
+@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+def test_there_and_back(categories):
+    coder = TableCoder(categories, drop=["y"], missing=["?"]).fit(LABELLED, DEPLOYED, "kind")
+    again = TableCoder.from_dict(json.loads(json.dumps(coder.to_dict())))
+    assert again.columns_ == coder.columns_
+    assert again.missing == ("?",)
+    assert again.dropped_ == {"y": "asked for"}
+    assert_array_equal(again.encode(DEPLOYED), coder.encode(DEPLOYED))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "has version 2, and this lacforest reads up to 1: update lacforest"),
+        ({"version": None}, "damaged: version"),
+        ({"categories": "hash"}, "damaged: categories"),
+        ({"dropped": {"a": 1}}, "damaged: dropped"),
+        ({"missing": "?"}, "damaged: missing"),
+        ({"columns": []}, "damaged: columns"),
+        ({"columns": [{"kind": "number"}]}, "damaged: name of a column"),
+        ({"columns": [{"name": "a", "kind": "date"}]}, "damaged: kind of column 'a'"),
+        ({"columns": [{"name": "a", "kind": "number"}] * 2}, "damaged: names of columns"),
+        ({"columns": [{"name": "a", "kind": "text"}]}, "damaged: categories of column 'a'"),
+        (
+            {"columns": [{"name": "a", "kind": "text", "categories": ["x", "x"]}]},
+            "damaged: categories of column 'a'",
+        ),
+    ],
+)
+def test_damaged_codings(change, message):
+    content = fit({"a": TEN}).to_dict() | change
+    with pytest.raises(TableError) as caught:
+        TableCoder.from_dict(content)
+    assert message in str(caught.value)
