@@ -22,8 +22,8 @@ RUN = $(call in_venv,$(VENV))
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/.installed  ## Fit a forest on a small example and show what it finds
-	$(RUN) python -m lacforest.demo
+demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, show what it finds, write a report
+	$(RUN) lacforest demo
 
 test: $(VENV)/.ready-test  ## Run the whole test suite
 	$(RUN) python -m pytest
@@ -93,6 +93,10 @@ $(VENV)/.installed: $(BUILD_FILES) | $(VENV)/.pip
 
 $(VENV)/.ready-asv: pyproject.toml | $(VENV)/.installed
 	$(RUN) python -m pip install --quiet 'asv>=0.6.4'
+	touch $@
+
+$(VENV)/.ready-cli: pyproject.toml | $(VENV)/.installed
+	$(RUN) python -m pip install --quiet --no-build-isolation --editable '.[cli]'
 	touch $@
 
 $(VENV)/.ready-%: pyproject.toml | $(VENV)/.installed

@@ -115,7 +115,7 @@ def test_feature_names_and_many_classes(tmp_path):
     X = pd.DataFrame(X, columns=["height", "weight & co"])
     y = np.repeat(np.arange(30), 10)
     forest = LACForestClassifier(5, theta=0.5, random_state=0)
-    forest.fit(X, y, X_unlabeled=pd.concat([X, X + [0, 900]]))
+    forest.fit(X, y, X_unlabeled=pd.concat([X, X.add([0, 900])]))
     write_report(tmp_path / "report.html", forest, X)
     page = read(tmp_path / "report.html")
     assert "18, 19 and 10 more" in page
