@@ -55,7 +55,8 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that belong to the new class (Eqn 1): a number, or an estimator of
         :mod:`lacforest.mixture` that finds it. "auto" is ``RankMixture()``, which measured best;
-        the paper's own route is ``KernelMeanEmbedding()``. Estimators leave class weights aside.
+        the paper's own route is ``KernelMeanEmbedding()``. Estimators leave class weights aside
+        (but rows of weight zero are no rows).
     gamma : float in [0, 0.5], default=0.01
         In Step I both children of a split keep at least this share of all labelled and of all
         unlabelled rows (Eqns 5 and 6).

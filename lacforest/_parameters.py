@@ -63,6 +63,14 @@ def check_max_features(max_features: Any, n_features: int) -> int:
     )
 
 
+def check_n_jobs(n_jobs: Any) -> None:
+    """A number of threads as in joblib."""
+    if not isinstance(n_jobs, Integral | None):
+        raise TypeError(f"n_jobs must be an integer or None, got {n_jobs!r}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: a positive number counts threads, -1 is all cores")
+
+
 def check_tree_parameters(estimator: Any) -> None:
     """Parameters that shape trees and need no data to be checked."""
     check_int("n_estimators", estimator.n_estimators, 1)
@@ -72,9 +80,6 @@ def check_tree_parameters(estimator: Any) -> None:
     check_gamma(estimator.gamma)
     if not isinstance(estimator.bootstrap, bool | np.bool_):
         raise TypeError(f"bootstrap must be True or False, got {estimator.bootstrap!r}")
-    if not isinstance(estimator.n_jobs, Integral | None):
-        raise TypeError(f"n_jobs must be an integer or None, got {estimator.n_jobs!r}")
-    if estimator.n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: a positive number counts threads, -1 is all cores")
+    check_n_jobs(estimator.n_jobs)
     if not isinstance(estimator.verbose, Integral):
         raise TypeError(f"verbose must be an integer, got {estimator.verbose!r}")

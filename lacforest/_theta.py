@@ -87,7 +87,8 @@ def find_theta(
     else:
         table = rows.table.table()
         theta.fit(table[: rows.n_labeled], table[rows.n_labeled :])
-    return Theta(_checked_estimate(theta), getattr(theta, "interval_", None), theta)
+    value = _checked_estimate(theta)
+    return Theta(value, _checked_interval(theta, value), theta)
 
 
 def _checked_estimate(estimator: Any) -> float:
@@ -97,6 +98,23 @@ def _checked_estimate(estimator: Any) -> float:
             f"the estimator {estimator!r} gave theta_ = {value!r}, which is no share in [0, 1]"
         )
     return float(value)
+
+
+def _checked_interval(estimator: Any, value: float) -> tuple[float, float] | None:
+    interval: Any = getattr(estimator, "interval_", None)
+    if interval is None:
+        return None
+    try:
+        low, high = (float(end) for end in interval)
+        makes_sense = 0.0 <= low <= value <= high <= 1.0
+    except (TypeError, ValueError):
+        makes_sense = False
+    if not makes_sense:
+        raise ValueError(
+            f"the estimator {estimator!r} gave interval_ = {interval!r}, which is no pair of "
+            f"shares around theta_ = {value!r}"
+        )
+    return low, high
 
 
 def warn_if_undetermined(theta: Theta, n_unlabeled: int) -> None:

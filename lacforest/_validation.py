@@ -118,8 +118,8 @@ def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | N
         isinstance(X_unlabeled, list | tuple) and len(X_unlabeled) == 0
     ):
         raise ValueError(
-            "X_unlabeled has no rows: pass rows from deployment, or leave X_unlabeled out for a "
-            "plain random forest of the known classes"
+            "X_unlabeled has no rows: pass rows from deployment (a forest fitted without "
+            "X_unlabeled is a plain random forest of the known classes)"
         )
     table = check_array(
         X_unlabeled, input_name="X_unlabeled", estimator=estimator, **_TABLE_OPTIONS

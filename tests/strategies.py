@@ -1,4 +1,4 @@
-"""Hypothesis strategies: node counts, and small problems full of ties."""
+"""Hypothesis strategies: node counts, and small problems and scores full of ties."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -156,6 +156,52 @@ def increasing_maps(draw, column):
     mapped = column.copy()
     mapped[present] = np.sort(np.array(images, dtype=float))[ranks]
     return mapped
+
+
+# ---------------------------------------------------------------------------- scores
+
+
+@dataclass(frozen=True)
+class ScoreSamples:
+    """What fit_scores takes."""
+
+    labeled: np.ndarray
+    unlabeled: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def everyone(self):
+        return np.concatenate([self.labeled, self.unlabeled])
+
+    def but(self, **changes):
+        return replace(self, **changes)
+
+    def with_scores(self, scores):
+        """Other scores, those of labelled rows first."""
+        n_labeled = len(self.labeled)
+        return self.but(labeled=scores[:n_labeled], unlabeled=scores[n_labeled:])
+
+    def fit(self, estimator):
+        return estimator.fit_scores(self.labeled, self.unlabeled, self.weight)
+
+
+@st.composite
+def score_samples(draw, max_rows=40, with_weight=False):
+    """Scores of 1 to max_rows rows of each kind. Weights are whole numbers from 1."""
+    n_labeled, n_unlabeled = draw(st.integers(1, max_rows)), draw(st.integers(1, max_rows))
+    kind = draw(st.sampled_from(["few", "tenths", "floats", "constant"]))
+    values = {
+        "few": st.integers(0, draw(st.integers(1, 6))).map(float),
+        "tenths": st.integers(-20, 20).map(lambda tenths: tenths / 10),
+        "floats": _ordinary,
+        "constant": st.just(0.5),
+    }[kind]
+    labeled = draw(_columns(n_labeled, values)).astype(float)
+    unlabeled = draw(_columns(n_unlabeled, values)).astype(float)
+    # Rows that look newer than any labelled one.
+    unlabeled[: draw(st.integers(0, n_unlabeled))] += draw(st.sampled_from([0.0, 0.0, 1.0, 1e7]))
+    weight = draw(_columns(n_labeled, st.integers(1, 4))) if with_weight else None
+    return ScoreSamples(labeled, unlabeled, weight)
 
 
 # ---------------------------------------------------------------------------- node counts

@@ -6,13 +6,14 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from lacforest._coding import RowStack, code_columns
-from lacforest._parameters import check_int, is_real
+from lacforest._parameters import check_int, check_n_jobs, is_real
 from lacforest._tree._ranks import CodedColumns
 from lacforest._validation import (
     by_column,
@@ -87,6 +88,11 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         self, X: Any, X_unlabeled: Any, sample_weight: Any = None
     ) -> tuple[RowStack, int, NDArray[np.float64] | None]:
         """Checked tables as `fit_stack` takes them; labelled rows of weight zero are left out."""
+        if X_unlabeled is None:
+            raise ValueError(
+                "X_unlabeled is None: theta is the share of new rows among unlabelled ones, so "
+                "there must be some"
+            )
         names = column_names(X)
         labeled = check_training_table(self, X)
         unlabeled = check_unlabeled_table(self, X_unlabeled, names)
@@ -131,7 +137,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         score_seed, bootstrap_seed = self._seeds()
         if isinstance(self.scorer, str) and self.scorer == "forest":
             if columns is None:
-                columns = code_columns(stack, 1 if self.n_jobs is None else self.n_jobs)
+                columns = code_columns(stack, effective_n_jobs(self.n_jobs))
             scores = forest_scores(columns, n_labeled, score_seed, self.n_jobs)
         else:
             scores = cross_fit_scores(
@@ -199,6 +205,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
 
     def _check_parameters(self) -> None:
         check_scorer(self.scorer)
+        check_n_jobs(self.n_jobs)
         check_int("n_bootstrap", self.n_bootstrap, 0)
         if not is_real(self.level):
             raise TypeError(f"level must be a number in (0, 1), got {self.level!r}")

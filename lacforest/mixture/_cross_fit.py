@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -102,7 +103,17 @@ def cross_fit_scores(
                 f"{n_labeled} and {n_rows - n_labeled}: pass a smaller cv, or scorer='forest'"
             )
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=fold_seed)
+    if isinstance(scorer, str) and np.isnan(X.data if sparse.issparse(X) else X).any():
+        raise ValueError(
+            "X or X_unlabeled holds missing values, which an SVC cannot take: use "
+            "scorer='forest', or impute them first"
+        )
     folds = list(check_cv(cv, is_unlabeled, classifier=True).split(X, is_unlabeled))
+    if not folds or any(len(np.unique(is_unlabeled[train])) < 2 for train, _ in folds):
+        raise ValueError(
+            f"cv must give folds whose training rows hold labelled and unlabelled rows, but {cv!r} "
+            "does not"
+        )
     tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=n_rows)
     if not (tested == 1).all():
         raise ValueError(

@@ -51,7 +51,7 @@ def make_estimator(
     -------
     ThetaEstimator
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {sorted(METHODS)}, got {method!r}")
     return METHODS[method](level=level, random_state=random_state, n_jobs=n_jobs)
 
@@ -102,4 +102,4 @@ def estimate_theta(
     else:
         estimator = clone(method)
     estimator.fit(X, X_unlabeled)
-    return ThetaEstimate(estimator.theta_, estimator.interval_)
+    return ThetaEstimate(estimator.theta_, getattr(estimator, "interval_", None))

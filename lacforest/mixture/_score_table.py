@@ -55,14 +55,17 @@ class ScoreTable:
         here, there = place[: len(labeled)], place[len(labeled) :]
         n_labeled = len(labeled)
         if weight is not None:
-            # Only the ratios of weights matter: none may over- or underflow.
-            weight = weight / weight.max()
+            # Only the ratios of weights matter: none may over- or underflow. By a power of two
+            # whole numbers stay such, and their sums do not depend on the order of rows.
+            weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
             # Kish's effective sample size: equal weights give the number of rows.
             n_labeled = max(1, round(float(weight.sum() ** 2 / (weight**2).sum())))
-            weight = weight * (n_labeled / weight.sum())
+        counts = np.bincount(here, weight, len(values)).astype(np.float64)
+        if weight is not None:
+            counts *= n_labeled / counts.sum()
         return cls(
             values,
-            np.bincount(here, weight, len(values)).astype(np.float64),
+            counts,
             np.bincount(there, None, len(values)).astype(np.float64),
             n_labeled,
             len(unlabeled),
@@ -71,8 +74,8 @@ class ScoreTable:
     def grouped(self, n_groups: int) -> ScoreTable:
         """Neighbouring scores counted together, so that about `n_groups` values are left.
 
-        A group takes the value of its highest score, and a score that alone holds more rows than
-        a group should stays one group. Tables with few values come back as they are.
+        A group takes the value of its highest score. Equal scores are never parted, and tables
+        with few values come back as they are.
         """
         if len(self.values) <= n_groups:
             return self

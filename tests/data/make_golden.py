@@ -1,9 +1,10 @@
-"""Write forest-v1.lac and what it predicts. Run once a format version, never to please a test.
+"""Write forest-v2.lac and what it predicts. Run once a format version, never to please a test.
 
     python tests/data/make_golden.py
 
-The files beside this script stay as they are for as long as lacforest reads format version 1: they
-stand for all models that users have saved.
+The files beside this script stay as they are for as long as lacforest reads their format version:
+they stand for all models that users have saved. forest-v1 was made with ``theta=0.5``, by this
+script as it was then.
 """
 
 import json
@@ -13,6 +14,7 @@ import numpy as np
 
 from lacforest import LACForestClassifier
 from lacforest._persistence import VERSION
+from lacforest.mixture import RankMixture, ThetaEstimator
 
 HERE = Path(__file__).parent
 
@@ -24,7 +26,7 @@ def make_forest():
     deployed[::6, 2] = np.nan
     forest = LACForestClassifier(
         n_estimators=3,
-        theta=0.5,
+        theta=RankMixture(level=0.8, n_bootstrap=20),
         gamma=0.05,
         class_weight={"cat": 1.5},
         new_label="neither",
@@ -37,6 +39,15 @@ def make_queries():
     queries = np.random.default_rng(1).normal(size=(25, 3)) * 2 + [1.5, 2, 0]
     queries[::4, 0] = queries[::5, 2] = np.nan
     return queries
+
+
+def plain_parameters(forest):
+    """Parameters as JSON has them; an estimator of theta as its name and its own parameters."""
+    parameters = forest.get_params(deep=False)
+    if isinstance(parameters["theta"], ThetaEstimator):
+        name = type(parameters["theta"]).__name__
+        parameters["theta"] = {name: parameters["theta"].get_params()}
+    return parameters
 
 
 def main():
@@ -54,9 +65,11 @@ def main():
         "pseudo_labels": forest.pseudo_labels_.tolist(),
         "unlabeled_score": forest.unlabeled_score_.tolist(),
         "feature_importances": forest.feature_importances_.tolist(),
-        "parameters": forest.get_params(),
+        "theta": forest.theta_,
+        "theta_interval": forest.theta_interval_,
+        "parameters": plain_parameters(forest),
     }
-    # `parameters` has a dict and None in it, and nothing that JSON cannot hold.
+    # `parameters` has dicts and None in it, and nothing that JSON cannot hold.
     (HERE / f"forest-v{VERSION}.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from two_blobs import U, X, assert_refused, fitted_forest, small_forest, y
 
 from lacforest._parameters import check_max_features
+from lacforest.mixture import BestBin, make_estimator
 
 NAN = float("nan")
 
@@ -15,9 +16,27 @@ def test_theta_out_of_range(theta):
     assert_refused(ValueError, r"theta must lie strictly between 0 and 1, got", {"theta": theta})
 
 
-@pytest.mark.parametrize("theta", ["0.5", None, True, np.True_, [0.5], np.array(0.5), 0.5j])
-def test_theta_that_is_no_number(theta):
-    assert_refused(TypeError, r"theta must be a number strictly between 0 and 1", {"theta": theta})
+@pytest.mark.parametrize(
+    "theta",
+    [
+        "0.5",
+        "AUTO",
+        "best_bin",
+        None,
+        True,
+        np.True_,
+        [0.5],
+        np.array(0.5),
+        0.5j,
+        BestBin,
+        object(),
+        make_estimator,
+    ],
+    ids=str,
+)
+def test_theta_that_is_neither_number_nor_estimator(theta):
+    message = r'theta must be "auto", a number strictly between 0 and 1, or an estimator of '
+    assert_refused(TypeError, message + r"lacforest\.mixture, got", {"theta": theta})
 
 
 def test_a_refused_theta_draws_no_random_numbers():

@@ -3,8 +3,11 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lacforest import LACForestClassifier
+from lacforest.mixture import BestBin
 
 
-@parametrize_with_checks([LACForestClassifier(n_estimators=20)])
+@parametrize_with_checks(
+    [LACForestClassifier(n_estimators=20), LACForestClassifier(n_estimators=3, theta=BestBin())]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -12,11 +12,15 @@ import pytest
 import skops.io
 from forests import assert_same_forest
 from numpy.testing import assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
 from lacforest._forest_arrays import ForestArrays
-from lacforest._persistence import ModelFileError
+from lacforest._persistence import ModelFileError, read_attachment, save_forest
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, Scores, ThetaEstimator
+from lacforest.mixture._score_table import ScoreTable
 
 words = np.array(["cat", "dog"])
 U_holed = U.copy()
@@ -28,6 +32,7 @@ FORESTS = {
     "weights": lambda: small_forest().fit(X, y, sample_weight=0.5 + y, X_unlabeled=U),
     "missing": lambda: small_forest().fit(X, y, X_unlabeled=U_holed),
     "names": lambda: small_forest().fit(pd.DataFrame(X, columns=["größe", "b", "c"]), y),
+    "theta estimated": lambda: fitted_forest(theta=RankMixture(n_bootstrap=10)),
     "root only": lambda: small_forest(n_estimators=1).fit(np.ones((60, 3)), y),
 }
 LABELS = {
@@ -49,6 +54,12 @@ def assert_equal_attributes(one, other):
         found = vars(other)[name]
         if name == "_forest":
             for field in fields(ForestArrays):
+                assert_array_equal(getattr(found, field.name), getattr(value, field.name))
+        elif isinstance(value, ThetaEstimator):
+            assert type(found) is type(value)
+            assert_equal_attributes(value, found)
+        elif isinstance(value, Scores | ScoreTable):
+            for field in fields(value):
                 assert_array_equal(getattr(found, field.name), getattr(value, field.name))
         elif isinstance(value, np.ndarray):
             assert_array_equal(found, value)
@@ -83,6 +94,7 @@ def assert_same_model(one, other):
 def test_save_and_load(tmp_path, kind, compress, mmap):
     forest, path = FORESTS[kind](), tmp_path / "forest.lac"
     forest.save(path, compress=compress)
+    forest.theta_estimator_ = None  # it holds a score a row, and is not saved
     assert_same_model(forest, LACForestClassifier.load(path, mmap=mmap))
     assert os.listdir(tmp_path) == ["forest.lac"]
 
@@ -130,11 +142,52 @@ def test_marks_come_back(tmp_path, mark):
     assert repr(loaded.unlabeled_label) == repr(forest.unlabeled_label)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        RankMixture(),
+        RankMixture(level=np.float32(0.5), n_bootstrap=3, n_jobs=2, random_state=5),
+        BestBin("svc", cv=3, n_bootstrap=0),
+        KernelMeanEmbedding("km1", "forest", bandwidth=0.25, subsample=30, n_subsamples=2),
+    ],
+    ids=str,
+)
+def test_the_estimator_of_theta_comes_back_unfitted(tmp_path, estimator):
+    forest = fitted_forest(theta=estimator)
+    forest.save(tmp_path / "forest.lac")
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac")
+    assert type(loaded.theta) is type(estimator)
+    assert str(loaded.theta.get_params()) == str(estimator.get_params())
+    assert not hasattr(loaded.theta, "theta_")
+    assert loaded.theta_estimator_ is None
+    assert (loaded.theta_, loaded.theta_interval_) == (forest.theta_, forest.theta_interval_)
+    assert_same_forest(loaded.fit(X, y, X_unlabeled=U), forest)
+
+
+@pytest.mark.parametrize(
+    ("theta", "name"),
+    [
+        (BestBin(LogisticRegression(), n_bootstrap=0), "LogisticRegression"),
+        (BestBin("svc", cv=KFold(3, shuffle=True), n_bootstrap=0), "KFold"),
+    ],
+)
+def test_an_estimator_with_foreign_parts_is_not_saved(tmp_path, theta, name):
+    forest = fitted_forest(theta=theta)
+    with pytest.raises(TypeError, match=rf"cannot save theta={name}.*set_params first"):
+        forest.save(tmp_path / "forest.lac")
+    assert os.listdir(tmp_path) == []
+    forest.set_params(theta=0.5).save(tmp_path / "forest.lac")
+    assert LACForestClassifier.load(tmp_path / "forest.lac").theta_ == forest.theta_
+
+
 def test_a_random_state_is_saved_as_none(tmp_path):
     # Its state has moved on in fit: it would not give these trees again.
     forest = fitted_forest(random_state=np.random.RandomState(0))
     forest.save(tmp_path / "forest.lac")
     assert LACForestClassifier.load(tmp_path / "forest.lac").random_state is None
+    inside = BestBin(n_bootstrap=0, random_state=np.random.RandomState(0))
+    fitted_forest(theta=inside).save(tmp_path / "forest.lac")
+    assert LACForestClassifier.load(tmp_path / "forest.lac").theta.random_state is None
 
 
 def test_a_loaded_forest_can_be_fitted_again(tmp_path):
@@ -161,6 +214,20 @@ def test_compression_saves_room(tmp_path):
     forest.save(tmp_path / "small")
     forest.save(tmp_path / "large", compress=False)
     assert 2 * (tmp_path / "small").stat().st_size < (tmp_path / "large").stat().st_size
+
+
+@pytest.mark.parametrize("attachment", [None, {}, {"codes": {"größe": [1, 2.5, None, "x"]}}])
+def test_attachments_come_back_and_change_nothing(tmp_path, attachment):
+    path = tmp_path / "forest.lac"
+    save_forest(fitted_forest(), path, compress=True, attachment=attachment)
+    assert read_attachment(LACForestClassifier, path) == attachment
+    assert_same_model(fitted_forest(), LACForestClassifier.load(path))
+
+
+def test_attachments_that_json_cannot_hold_leave_no_file(tmp_path):
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        save_forest(fitted_forest(), tmp_path / "forest.lac", True, {"table": object()})
+    assert os.listdir(tmp_path) == []
 
 
 # ---------------------------------------------------------------------------- mapped files
@@ -227,7 +294,7 @@ def test_joblib(tmp_path, mmap_mode):
 def test_skops(kind):
     forest = FORESTS[kind]()
     content = skops.io.dumps(forest)
-    # Nothing but our own two classes is asked to be trusted.
+    # Nothing but our own classes is asked to be trusted.
     unknown = skops.io.get_untrusted_types(data=content)
     assert {name.split(".")[0] for name in unknown} <= {"lacforest", "numpy"}
     assert_same_model(forest, skops.io.loads(content, trusted=unknown))

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from model_files import assert_not_loaded, read_header, rewrite
-from two_blobs import U, fitted_forest
+from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
+from lacforest._persistence import ModelFileError, read_attachment
 
 
 def leaf_and_inner(arrays):
@@ -129,7 +130,7 @@ def test_trees_that_cannot_be_walked(path, kind, deflated):
 # ---------------------------------------------------------------------------- headers
 
 BAD_FACTS = {
-    "a newer version": ({"version": 2}, "update lacforest"),
+    "a newer version": ({"version": 3}, "update lacforest"),
     "version zero": ({"version": 0}, "version"),
     "no version": ({"version": None}, "version"),
     "another estimator": ({"estimator": "RandomForestClassifier"}, "it holds a RandomForest"),
@@ -143,9 +144,20 @@ BAD_FACTS = {
     "a ratio of text": ({"ratio": "much"}, ""),
     "an infinite ratio": ({"ratio": float("inf")}, "ratio"),
     "a ratio that is no number": ({"ratio": float("nan")}, "ratio"),
-    "theta of one": ({"theta": 1.0}, "theta"),
+    "theta above one": ({"theta": 1.01}, "theta makes no sense"),
+    "a negative theta": ({"theta": -0.01}, "theta makes no sense"),
     "no theta": ({"theta": None}, "theta"),
     "theta that is no number": ({"theta": float("nan")}, "theta"),
+    "an interval beside theta": ({"theta_interval": [0.6, 0.7]}, "the interval of theta"),
+    "an interval upside down": ({"theta_interval": [0.7, 0.3]}, "the interval of theta"),
+    "an interval below zero": ({"theta_interval": [-0.1, 0.7]}, "the interval of theta"),
+    "an interval beyond one": ({"theta_interval": [0.1, 1.1]}, "the interval of theta"),
+    "an interval of NaN": ({"theta_interval": [float("nan"), 0.7]}, "the interval of theta"),
+    "an interval with one end": ({"theta_interval": [0.3]}, "the interval of theta"),
+    "an interval with three ends": ({"theta_interval": [0.3, 0.5, 0.7]}, "the interval of theta"),
+    "an interval in text": ({"theta_interval": "37"}, "the interval of theta"),
+    "an interval of lists": ({"theta_interval": [[], []]}, ""),
+    "an interval in a number": ({"theta_interval": 0.5}, "the interval of theta"),
     "no labelled rows": ({"n_labeled": 0.0}, "labelled rows"),
     "infinite labelled rows": ({"n_labeled": float("inf")}, "labelled rows"),
     "labelled rows of none": ({"n_labeled": None}, ""),
@@ -165,6 +177,30 @@ BAD_FACTS = {
     ),
     # numpy.void(n) is n bytes of zeros: a few letters that ask for gigabytes.
     "a parameter of bytes": ({"parameters": {"theta": {"numpy": "|V1", "value": 2**20}}}, ""),
+    "an unknown estimator of theta": (
+        {"parameters": {"theta": {"theta_estimator": "system", "parameters": {"pairs": []}}}},
+        "unknown estimator: 'system'",
+    ),
+    "a class of scikit-learn for theta": (
+        {"parameters": {"theta": {"theta_estimator": "SVC", "parameters": {"pairs": []}}}},
+        "unknown estimator: 'SVC'",
+    ),
+    "an estimator of theta in a list": (
+        {"parameters": {"theta": {"theta_estimator": ["BestBin"], "parameters": {"pairs": []}}}},
+        "",
+    ),
+    "an estimator of theta with parameters it lacks": (
+        {
+            "parameters": {
+                "theta": {"theta_estimator": "BestBin", "parameters": {"pairs": [["x", 1]]}}
+            }
+        },
+        "'x'",
+    ),
+    "an estimator of theta without parameters": (
+        {"parameters": {"theta": {"theta_estimator": "BestBin", "parameters": None}}},
+        "",
+    ),
     "a key that is a list": ({"parameters": {"class_weight": {"pairs": [[[], 1]]}}}, ""),
     "no classes": ({"classes": {"dtype": "<i8", "items": []}}, "classes"),
     "a class twice": ({"classes": {"dtype": "<i8", "items": [-1, -1, 0]}}, "twice"),
@@ -194,12 +230,48 @@ def test_headers_that_contradict_the_trees(path, kind):
     assert_not_loaded(path, message)
 
 
+def test_an_interval_in_a_plain_forest(tmp_path):
+    path = tmp_path / "a model.lac"
+    small_forest(n_estimators=2).fit(X, y).save(path, compress=False)
+    rewrite(path, change_header=lambda header: header.update(theta_interval=[0.3, 0.7]))
+    assert_not_loaded(path, "the interval of theta makes no sense")
+
+
+@pytest.mark.parametrize(
+    ("theta", "interval"),
+    [(0.0, [0.0, 0.0]), (0.0, None), (1.0, [0.4, 1.0]), (0.5, [0.5, 0.5]), (0.5, [0, 1])],
+)
+def test_an_estimate_may_be_all_or_nothing(path, theta, interval):
+    facts = {"theta": theta, "theta_interval": interval}
+    rewrite(path, change_header=lambda header: header.update(facts))
+    loaded = LACForestClassifier.load(path)
+    assert loaded.theta_ == theta
+    assert loaded.theta_interval_ == (None if interval is None else tuple(interval))
+    assert np.isfinite(loaded.estimators_[0].impurity).all()
+
+
+def test_files_of_version_one_know_no_interval(path):
+    def to_version_one(header):
+        header["version"] = 1
+        del header["theta_interval"]
+
+    rewrite(path, change_header=to_version_one)
+    assert LACForestClassifier.load(path).theta_interval_ is None
+
+
 def test_headers_that_miss_a_fact(path):
     content, (header, _) = path.read_bytes(), read_header(path)
-    for fact in header:
+    for fact in header.keys() - {"attachment"}:  # there need not be one
         path.write_bytes(content)
         rewrite(path, change_header=lambda header, fact=fact: header.pop(fact))
         assert_not_loaded(path)
+
+
+@pytest.mark.parametrize("attachment", ["text", 7, ["a", "list"]])
+def test_attachments_that_are_no_mapping(path, attachment):
+    rewrite(path, change_header=lambda header: header.update(attachment=attachment))
+    with pytest.raises(ModelFileError, match=r"a model\.lac.*its attachment makes no sense"):
+        read_attachment(LACForestClassifier, path)
 
 
 # ---------------------------------------------------------------------------- pickles

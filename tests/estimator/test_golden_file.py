@@ -1,26 +1,34 @@
-"""A model file of format version 1, written once, stays readable and says what it said then."""
+"""Model files of every format version, written once, stay readable and say what they said then."""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from data.make_golden import plain_parameters
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest import LACForestClassifier
+from lacforest._persistence import VERSION, read_attachment
 
 DATA = Path(__file__).parent.parent / "data"
-MODEL = DATA / "forest-v1.lac"
+
+
+@pytest.fixture(scope="module", params=range(1, VERSION + 1))
+def model(request):
+    return DATA / f"forest-v{request.param}.lac"
 
 
 @pytest.fixture(scope="module")
-def facts():
-    return json.loads((DATA / "forest-v1.json").read_text())
+def facts(model):
+    facts = json.loads(model.with_suffix(".json").read_text())
+    # Version 1 knew theta as a number only.
+    return {"theta": facts["parameters"]["theta"], "theta_interval": None} | facts
 
 
 @pytest.fixture(scope="module")
-def forest():
-    return LACForestClassifier.load(MODEL)
+def forest(model):
+    return LACForestClassifier.load(model)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +36,8 @@ def queries(facts):
     return np.array(facts["queries"], dtype=float)  # None becomes NaN
 
 
-def test_it_is_small():
-    assert MODEL.stat().st_size < 10_000
+def test_it_is_small(model):
+    assert model.stat().st_size < 10_000
 
 
 def test_predictions(forest, facts, queries):
@@ -51,7 +59,18 @@ def test_fitted_attributes(forest, facts):
     assert_array_equal(forest.pseudo_labels_, facts["pseudo_labels"])
     assert_array_equal(forest.unlabeled_score_, facts["unlabeled_score"])
     assert_array_equal(forest.feature_importances_, facts["feature_importances"])
-    assert forest.get_params() == facts["parameters"]
+    assert forest.theta_ == facts["theta"]
+    interval = facts["theta_interval"]
+    assert forest.theta_interval_ == (None if interval is None else tuple(interval))
+    assert forest.theta_estimator_ is None
+    assert plain_parameters(forest) == facts["parameters"]
+
+
+def test_nothing_is_attached(model):
+    assert read_attachment(LACForestClassifier, model) is None
+
+
+def test_as_many_trees_as_were_saved(forest):
     assert len(forest.estimators_) == 3
 
 

@@ -13,14 +13,14 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 
 # 200 trees on 200,000 rows take minutes; nobody waits for their end.
 FIT = """
-    import sys, time
     import numpy as np
+    import lacforest._forest
     from lacforest import LACForestClassifier
 
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=(200_000, 20)), rng.normal(size=(20_000, 20))
     y = rng.integers(0, 5, size=len(X))
-    forest = LACForestClassifier(200, n_jobs={n_jobs}, random_state=0)
+    forest = LACForestClassifier(200, theta={theta}, n_jobs={n_jobs}, random_state=0)
     before = dict(vars(forest))
     {prelude}
     print("fitting", flush=True)
@@ -34,16 +34,28 @@ FIT = """
 """
 
 
-def interrupt(after_seconds, n_jobs, unlabeled=", X_unlabeled=U", prelude="", epilogue=""):
-    """Lines that the script prints once it got SIGINT, and seconds until it ended."""
+def interrupt(
+    after_seconds,
+    n_jobs,
+    theta="0.5",
+    unlabeled=", X_unlabeled=U",
+    prelude="",
+    epilogue="",
+    start="fitting",
+):
+    """Lines that the script prints once it got SIGINT, and seconds until it ended.
+
+    The clock starts when the script says `start`.
+    """
     script = textwrap.dedent(FIT).format(
-        n_jobs=n_jobs, unlabeled=unlabeled, prelude=prelude, epilogue=epilogue
+        n_jobs=n_jobs, theta=theta, unlabeled=unlabeled, prelude=prelude, epilogue=epilogue
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            assert process.stdout.readline() == "fitting\n"
+            while (line := process.stdout.readline()) != f"{start}\n":
+                assert line == "fitting\n", process.communicate()[1]
             time.sleep(after_seconds)
             process.send_signal(signal.SIGINT)
             begin = time.monotonic()
@@ -61,6 +73,25 @@ def test_an_interrupted_fit_ends_soon(n_jobs, after_seconds):
     lines, seconds = interrupt(after_seconds, n_jobs)
     assert lines == ["interrupted True False"]
     # Generous: growing looks for Ctrl-C every few tens of milliseconds, coding after each column.
+    assert seconds < 5
+
+
+# Says when the estimate of theta begins, and when it has ended.
+WATCH_THETA = """
+find_theta = lacforest._forest.find_theta
+def watched(*args):
+    print("estimating", flush=True)
+    found = find_theta(*args)
+    print("estimated", flush=True)
+    return found
+lacforest._forest.find_theta = watched
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_estimate_of_theta_ends_soon(n_jobs):
+    lines, seconds = interrupt(0.5, n_jobs, '"auto"', prelude=WATCH_THETA, start="estimating")
+    assert lines == ["interrupted True False"]
     assert seconds < 5
 
 

@@ -59,7 +59,7 @@ def test_marked_rows_in_cross_validation(seen):
     def accuracy(forest, table, labels):
         return forest.score(table[labels != -1], labels[labels != -1])
 
-    forest = Recorder(5, unlabeled_label=-1, random_state=0)
+    forest = Recorder(5, theta=0.5, unlabeled_label=-1, random_state=0)
     result = cross_validate(forest, X_marked, y_marked, cv=FOLDS, scoring=accuracy)
     assert (result["test_score"] > 0.6).all()
     expected = [int((y_marked[train] == -1).sum()) for train, _ in FOLDS.split(X_marked)]
@@ -83,20 +83,20 @@ def test_marked_rows_in_a_grid_search():
 def test_x_unlabeled_as_long_as_x_is_cut_along_with_it(routing, seen):
     # A trap of scikit-learn (_check_method_params), documented under Notes of the class: whatever
     # is as long as X is taken for one entry a row, and each fold sees a slice of it.
-    forest = Recorder(3, random_state=0).set_fit_request(X_unlabeled=True)
+    forest = Recorder(3, theta=0.5, random_state=0).set_fit_request(X_unlabeled=True)
     cross_val_score(forest, X, y, cv=FOLDS, params={"X_unlabeled": U[: len(X)]})
     assert seen == [len(X) * 2 // 3] * 3
 
 
 @pytest.mark.parametrize("n_unlabeled", [len(X) - 1, len(X) + 1, len(U)])
 def test_x_unlabeled_of_another_length_reaches_every_fold(routing, seen, n_unlabeled):
-    forest = Recorder(3, random_state=0).set_fit_request(X_unlabeled=True)
+    forest = Recorder(3, theta=0.5, random_state=0).set_fit_request(X_unlabeled=True)
     cross_val_score(forest, X, y, cv=FOLDS, params={"X_unlabeled": U[:n_unlabeled]})
     assert seen == [n_unlabeled] * 3
 
 
 def test_x_unlabeled_reaches_a_grid_search(routing, seen):
-    forest = Recorder(3, random_state=0).set_fit_request(X_unlabeled=True)
+    forest = Recorder(3, theta=0.5, random_state=0).set_fit_request(X_unlabeled=True)
     search = GridSearchCV(forest, {"theta": [0.4, 0.5]}, cv=FOLDS)
     search.fit(X, y, X_unlabeled=U)
     assert seen == [len(U)] * 7  # two candidates, three folds, one refit

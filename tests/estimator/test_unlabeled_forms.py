@@ -167,13 +167,14 @@ def test_the_mark_may_be_the_new_label():
 # ---------------------------------------------------------------------------- no unlabelled rows
 
 
-def test_without_unlabelled_rows_it_is_a_plain_forest():
-    forest = small_forest().fit(X, y)
+@pytest.mark.parametrize("theta", [0.5, "auto"])
+def test_without_unlabelled_rows_it_is_a_plain_forest(theta):
+    forest = small_forest(theta=theta).fit(X, y)
     assert_array_equal(forest.classes_, [0, 1])
     assert_array_equal(forest.known_classes_, [0, 1])
     assert forest.new_label_ is None
     assert forest.new_class_index_ is None
-    assert forest.theta_ is None
+    assert forest.theta_ is forest.theta_interval_ is forest.theta_estimator_ is None
     assert forest.pseudo_labels_.shape == forest.unlabeled_score_.shape == (0,)
     assert forest.predict_proba(U).shape == (len(U), 2)
     assert_array_equal(forest.predict(X), y)

@@ -15,14 +15,14 @@ def _blob(center, n_rows):
 
 X = np.vstack([_blob([0, 0, 0], 30), _blob([4, 0, 0], 30)])
 y = np.repeat([0, 1], 30)
-# As many known as new rows: theta is 0.5, the default. Its length is not that of X.
+# As many known as new rows: theta is 0.5. Its length is not that of X.
 U = np.vstack([_blob([0, 0, 0], 20), _blob([4, 0, 0], 20), _blob([2, 6, 0], 40)])
 for _shared in (X, y, U):
     _shared.flags.writeable = False
 
 
 def small_forest(**parameters):
-    return LACForestClassifier(**{"n_estimators": 5, "random_state": 0} | parameters)
+    return LACForestClassifier(**{"n_estimators": 5, "theta": 0.5, "random_state": 0} | parameters)
 
 
 def fitted_forest(**parameters):

@@ -145,7 +145,7 @@ def test_a_tree_does_not_depend_on_the_trees_after_it_in_step_one(problem, seed)
 @pytest.mark.parametrize("gamma", [0.0, 0.5])
 def test_gamma_at_its_ends(gamma):
     table = np.arange(8.0)[:, None]
-    forest = LACForestClassifier(2, gamma=gamma, random_state=0)
+    forest = LACForestClassifier(2, theta=0.5, gamma=gamma, random_state=0)
     forest.fit(table, [0, 0, 0, 0, 1, 1, 1, 1], X_unlabeled=table + 0.25)
     for tree in forest.estimators_:
         explored = n_explored(tree)

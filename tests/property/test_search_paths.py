@@ -32,6 +32,7 @@ def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
         table=RowStack([problem.everyone]),
         classes=np.append(problem.codes, [n_known] * n_unlabeled).astype(np.uint16),
         weight=weight,
+        sampling_weight=None,
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
         n_known=n_known,
