@@ -87,8 +87,8 @@ def find_theta(
     else:
         table = rows.table.table()
         theta.fit(table[: rows.n_labeled], table[rows.n_labeled :])
-    value = _checked_estimate(theta)
-    return Theta(value, _checked_interval(theta, value), theta)
+    estimate = _checked_estimate(theta)
+    return Theta(estimate, _checked_interval(theta, estimate), theta)
 
 
 def _checked_estimate(estimator: Any) -> float:

@@ -286,20 +286,22 @@ def _class_shares(estimator: RankMixture, stack: RowStack, y: ArrayLike) -> Find
     if len(labels) != n_labeled:
         raise ValueError(f"y has {len(labels)} labels, but X has {n_labeled} rows")
     unlabeled = np.arange(n_labeled, stack.n_rows)
-    rarer, commoner, n_compared = [], [], 0
-    low, high = _ends(estimator)
-    for label in np.unique(labels):
+    classes, counts = np.unique(labels, return_counts=True)
+    compared = classes[counts >= _CLASS_ROWS]
+    shares = counts[counts >= _CLASS_ROWS] / counts[counts >= _CLASS_ROWS].sum()
+    found = []
+    for label in compared:
         members = np.flatnonzero(labels == label)
-        if len(members) < _CLASS_ROWS:
-            continue
-        n_compared += 1
-        share = len(members) / n_labeled
-        found = clone(estimator)
-        found.fit_stack(stack.take(np.concatenate([members, unlabeled])), len(members))
-        least, most = 1.0 - _ends(found)[1], 1.0 - _ends(found)[0]
-        if most * _SHIFT < share * (1.0 - high):
+        fitted = clone(estimator)
+        fitted.fit_stack(stack.take(np.concatenate([members, unlabeled])), len(members))
+        found.append((1.0 - fitted.theta_, 1.0 - _ends(fitted)[1], 1.0 - _ends(fitted)[0]))
+    # Shares among known rows: a class that is rarer would otherwise look like a higher theta.
+    known = sum(share for share, _, _ in found)
+    rarer, commoner = [], []
+    for label, share, (_, least, most) in zip(compared, shares, found, strict=True):
+        if most * _SHIFT < share * known:
             rarer.append(label)
-        elif least > _SHIFT * share * (1.0 - low):
+        elif least > _SHIFT * share * known:
             commoner.append(label)
     if rarer or commoner:
         told = [
@@ -316,6 +318,6 @@ def _class_shares(estimator: RankMixture, stack: RowStack, y: ArrayLike) -> Find
     return Finding(
         topic,
         "ok",
-        f"none of the {n_compared} classes with at least {_CLASS_ROWS} labelled rows is visibly "
+        f"none of the {len(compared)} classes with at least {_CLASS_ROWS} labelled rows is visibly "
         "rarer or more frequent in deployment.",
     )

@@ -1,0 +1,220 @@
+"""Findings about the assumptions behind theta, and the picture of the ratio curve."""
+
+import matplotlib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from lacforest.mixture import BestBin, RankMixture, RatioCurveDisplay, diagnose, estimate_theta
+from lacforest.mixture._diagnostics import _identifiable, known_region, misfit
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+
+def blobs(rng, n_first, n_second, n_new):
+    """Two known classes side by side, and a new one far from both."""
+    centers = np.repeat([[0.0, 0.0], [6.0, 0.0], [3.0, 9.0]], [n_first, n_second, n_new], axis=0)
+    return centers + rng.normal(size=centers.shape)
+
+
+@pytest.fixture(scope="module")
+def sound():
+    rng = np.random.default_rng(0)
+    X, y = blobs(rng, 300, 300, 0), np.repeat([0, 1], 300)
+    return X, blobs(rng, 300, 300, 400), y
+
+
+def levels(report):
+    return {finding.topic: finding.level for finding in report.findings}
+
+
+def text_of(report, topic):
+    return next(finding.text for finding in report.findings if finding.topic == topic)
+
+
+def test_data_that_support_theta(sound):
+    report = diagnose(*sound, random_state=0)
+    assert set(levels(report).values()) == {"ok"}
+    assert report.is_sound
+    assert report.theta == pytest.approx(0.4, abs=0.05)
+    assert report.interval[0] <= report.theta <= report.interval[1]
+
+
+def test_it_is_the_estimate_of_the_estimator(sound):
+    X, U, _ = sound
+    fitted = RankMixture(random_state=3).fit(X, U)
+    report = diagnose(X, U, estimator=fitted)
+    assert (report.theta, report.interval) == (fitted.theta_, fitted.interval_)
+    assert report.estimator is fitted
+
+
+def test_report_as_text(sound):
+    report = diagnose(*sound, random_state=0)
+    first, *lines = str(report).splitlines()
+    assert first.startswith(f"theta = {report.theta:.3f}, interval ")
+    assert len(lines) == 6
+    assert all(line.startswith("[     ok] ") for line in lines)
+
+
+def test_nothing_new():
+    rng = np.random.default_rng(1)
+    report = diagnose(blobs(rng, 300, 300, 0), blobs(rng, 300, 300, 0), random_state=0)
+    assert levels(report)["something new"] == "caution"
+    assert "cannot tell whether any of the 600 unlabelled rows is new" in text_of(
+        report, "something new"
+    )
+
+
+def test_everything_new():
+    rng = np.random.default_rng(2)
+    report = diagnose(blobs(rng, 300, 300, 0), blobs(rng, 0, 0, 500), random_state=0)
+    assert levels(report)["something known"] == "caution"
+    assert "same units, scaling and order of columns" in text_of(report, "something known")
+    assert not report.is_sound
+
+
+def test_new_rows_that_overlap_with_known_ones():
+    # All unlabelled rows are new, but everywhere among the labelled ones.
+    rng = np.random.default_rng(3)
+    fitted = RankMixture(random_state=0).fit_scores(rng.random(1000), rng.random(2000) ** (1 / 3))
+    finding = _identifiable(fitted)
+    assert finding.level == "caution"
+    steep, flat = fitted.shape_range()
+    assert flat - steep > 0.1
+    assert f"theta is {steep:.3f} if they overlap little and {flat:.3f}" in finding.text
+
+
+def test_a_class_that_is_rarer_in_deployment():
+    rng = np.random.default_rng(4)
+    X, y = blobs(rng, 300, 300, 0), np.repeat(["common", "rare"], 300)
+    report = diagnose(X, blobs(rng, 500, 20, 300), y, random_state=0)
+    assert levels(report)["class shares"] == "problem"
+    assert "rarer in deployment than among labelled rows: rare" in text_of(report, "class shares")
+
+
+def test_a_class_that_is_more_frequent_in_deployment():
+    rng = np.random.default_rng(5)
+    X, y = blobs(rng, 500, 60, 0), np.repeat([0, 1], [500, 60])
+    report = diagnose(X, blobs(rng, 200, 500, 200), y, random_state=0)
+    assert "more frequent in deployment than among labelled rows: 1" in text_of(
+        report, "class shares"
+    )
+
+
+def test_classes_of_few_rows_are_not_compared(sound):
+    X, U, y = sound
+    y = np.where(np.arange(len(y)) < 5, 7, y)
+    assert "none of the 2 classes with at least 20" in text_of(
+        diagnose(X, U, y, random_state=0), "class shares"
+    )
+
+
+def test_misfit_is_small_only_where_a_sample_is_missing(sound):
+    X, U, _ = sound
+    assert misfit(RankMixture(random_state=0).fit(X, U)) > 0.001
+    # Scores: labelled rows in a region where no unlabelled one is, amid others that agree.
+    rng = np.random.default_rng(6)
+    labeled = np.concatenate([rng.random(500), np.full(500, 0.25) + 1e-3 * rng.random(500)])
+    fitted = RankMixture(random_state=0).fit_scores(labeled, rng.random(2000))
+    assert misfit(fitted) < 0.001
+
+
+def test_known_region_of_disjoint_scores():
+    rng = np.random.default_rng(7)
+    apart = RankMixture(random_state=0).fit_scores(
+        rng.random(500), np.concatenate([rng.random(300), 2 + rng.random(300)])
+    )
+    assert known_region(apart) > 0.9
+
+
+def test_estimators_that_do_not_fit_the_tables(sound):
+    X, U, _ = sound
+    fitted = RankMixture(random_state=0).fit(X[:100], U)
+    with pytest.raises(ValueError, match="fitted on 100 labelled rows, but X has 600"):
+        diagnose(X, U, estimator=fitted)
+    without = RankMixture(n_bootstrap=0, random_state=0).fit(X, U)
+    with pytest.raises(ValueError, match="estimator has no interval: fit it with n_bootstrap"):
+        diagnose(X, U, estimator=without)
+
+
+def test_labels_of_another_length(sound):
+    X, U, y = sound
+    with pytest.raises(ValueError, match="y has 599 labels, but X has 600 rows"):
+        diagnose(X, U, y[1:], random_state=0)
+
+
+# ---------------------------------------------------------------------------- messages
+
+
+def test_no_unlabelled_table(sound):
+    with pytest.raises(ValueError, match="X_unlabeled is None: theta is the share of new rows"):
+        RankMixture().fit(sound[0], None)
+
+
+def test_a_method_that_is_no_name(sound):
+    with pytest.raises(ValueError, match="method must be one of"):
+        estimate_theta(*sound[:2], method="median")
+
+
+@pytest.mark.parametrize(("n_jobs", "error"), [("2", TypeError), (0, ValueError)])
+def test_threads_that_make_no_sense(sound, n_jobs, error):
+    with pytest.raises(error, match="n_jobs must"):
+        RankMixture(n_jobs=n_jobs).fit(*sound[:2])
+
+
+def test_missing_values_and_an_svc(sound):
+    X = sound[0].copy()
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="holds missing values, which an SVC cannot take"):
+        BestBin("svc").fit(X, sound[1])
+
+
+@pytest.mark.parametrize("cv", [[], [(np.arange(600), np.arange(600, 1600))]])
+def test_folds_without_one_side(sound, cv):
+    with pytest.raises(ValueError, match="training rows hold labelled and unlabelled rows"):
+        BestBin("svc", cv=cv).fit(*sound[:2])
+
+
+# ---------------------------------------------------------------------------- picture
+
+
+@pytest.fixture
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_curve_point_and_interval(sound):
+    fitted = BestBin(random_state=0).fit(*sound[:2])
+    display = RatioCurveDisplay.from_estimator(fitted)
+    x, ratio = fitted.ratio_curve()
+    assert_allclose(display.x, x)
+    assert_allclose(display.ratio, ratio)
+    assert display.chosen == fitted.chosen_
+    lines = {line.get_label(): line for line in display.ax_.lines}
+    assert_allclose(lines["ratio curve"].get_ydata(), ratio)
+    assert lines["chosen point"].get_xydata().tolist() == [list(fitted.chosen_)]
+    assert f"1 − θ = {1 - fitted.theta_:.3f}, θ = {fitted.theta_:.3f}" in lines
+    assert "fitted mixture" not in lines
+
+
+@pytest.mark.usefixtures("close_figures")
+def test_fitted_curve_in_given_axes(sound):
+    fitted = RankMixture(n_bootstrap=0, random_state=0).fit(*sound[:2])
+    _, ax = plt.subplots()
+    display = RatioCurveDisplay.from_estimator(fitted, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "fitted mixture" in labels
+    assert not any(label.startswith("interval") for label in labels)
+
+
+def test_fitted_curve_starts_at_the_known_share(sound):
+    fitted = RankMixture(n_bootstrap=0, random_state=0).fit(*sound[:2])
+    assert fitted.fitted_curve(np.zeros(1))[0] == pytest.approx(1 - fitted.theta_)
+    assert fitted.fitted_curve(np.ones(1))[0] == pytest.approx(1.0)
+    steep, flat = fitted.shape_range()
+    assert 0 <= steep <= flat <= 1
