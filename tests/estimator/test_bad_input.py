@@ -54,7 +54,7 @@ def test_three_dimensions(name):
 )
 def test_no_unlabelled_rows(nothing):
     # Never a silent plain forest: who passes X_unlabeled wants a new class.
-    message = "X_unlabeled has no rows: pass rows from deployment, or leave X_unlabeled out"
+    message = "X_unlabeled has no rows: pass rows from deployment"
     assert_refused(ValueError, message, X_unlabeled=nothing)
 
 
