@@ -16,10 +16,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._forest_arrays import ForestArrays
-from lacforest._grow import ForestGrower, GrownForest, GrowthOptions, TrainingRows
+from lacforest._grow import GrownForest
+from lacforest._grow_lacforest import LACForestGrower, LACForestOptions
 from lacforest._labels import Labels
 from lacforest._parameters import check_max_features, check_tree_parameters
 from lacforest._theta import Theta, check_theta, find_theta, warn_if_undetermined
+from lacforest._training_rows import TrainingRows
 from lacforest._tree._criterion import AugmentedGiniCriterion
 from lacforest._tree_view import TreeViews
 from lacforest._validation import check_prediction_table, check_training_rows
@@ -211,7 +213,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
             check_tree_parameters(self)
             theta = check_theta(self.theta)
             rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled)
-            grower = ForestGrower(rows, self._growth_options(rows))
+            grower = LACForestGrower(rows, self._growth_options(rows))
             if rows.n_unlabeled == 0:
                 grown = grower.grow_plain()
                 self._remember(rows, labels, None, grown)
@@ -223,9 +225,9 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
                 self._remember(rows, labels, found, grown)
         return self
 
-    def _growth_options(self, rows: TrainingRows) -> GrowthOptions:
+    def _growth_options(self, rows: TrainingRows) -> LACForestOptions:
         random_state = check_random_state(self.random_state)
-        return GrowthOptions(
+        return LACForestOptions(
             n_trees=int(self.n_estimators),
             max_features=check_max_features(self.max_features, rows.table.n_features),
             gamma=float(self.gamma),

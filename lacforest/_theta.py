@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lacforest._grow import TrainingRows
 from lacforest._parameters import is_real
+from lacforest._training_rows import TrainingRows
 from lacforest._tree._ranks import CodedColumns
 from lacforest.mixture import RankMixture, ThetaEstimator, ThetaWarning
 

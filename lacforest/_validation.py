@@ -11,8 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._coding import RowStack
-from lacforest._grow import TrainingRows
 from lacforest._labels import Labels, check_labels, find_sentinel, make_labels
+from lacforest._training_rows import TrainingRows
 from lacforest._weights import check_weight, class_weights
 
 _MAX_KNOWN = 65_534

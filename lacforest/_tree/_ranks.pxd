@@ -1,6 +1,6 @@
 """The coded columns of a fit, owned by Python and read through a CodeTable."""
 
-from lacforest._tree._types cimport CodeTable
+from lacforest._tree._types cimport CodeTable, RandomCut
 
 
 cdef class CodedColumns:
@@ -10,3 +10,9 @@ cdef class CodedColumns:
     cdef object _widths
     cdef readonly object n_codes     # distinct values of each column
     cdef readonly object has_missing
+
+
+cdef class ColumnValues:
+    cdef RandomCut policy
+    cdef readonly tuple values       # one array a feature; keeps the memory alive
+    cdef object _addresses

@@ -15,6 +15,11 @@ class CodedColumns:
     @property
     def has_missing(self) -> NDArray[np.uint8]: ...
 
+class ColumnValues:
+    def __init__(self, values: Sequence[NDArray[np.float64]]) -> None: ...
+    @property
+    def values(self) -> tuple[NDArray[np.float64], ...]: ...
+
 def rank_codes(
     values: NDArray[Any],
     bits_room: NDArray[np.uint64],
@@ -29,4 +34,7 @@ def assign_thresholds(
     members: NDArray[np.uint32],
     values: NDArray[np.float64],
     thresholds: NDArray[np.float64] | None,
+) -> None: ...
+def code_thresholds(
+    nodes: NDArray[Any], members: NDArray[np.uint32], values: NDArray[np.float64]
 ) -> None: ...

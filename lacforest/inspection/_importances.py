@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from lacforest._coding import split_features
 from lacforest._forest import LACForestClassifier
-from lacforest._grow import _mean_importances
+from lacforest._grow import mean_importances
 from lacforest.metrics._report import find_classifier
 
 
@@ -75,4 +75,4 @@ def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.floa
         (tree[split], split_features(nodes["feature"][split])),
         impurity[split] - impurity[left] - impurity[left + 1],
     )
-    return _mean_importances(decrease)
+    return mean_importances(decrease)
