@@ -37,7 +37,7 @@ class LACExtraTreesClassifier(BaseLACForest):
         Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
     n_explorers : int, default=100
         Trees of Step I.
-    min_explored_leaf : int, default=5
+    min_explored_leaf : int, default=3
         Rows, labelled and unlabelled together, that each leaf of Step I keeps.
     gamma : float in [0, 0.5], default=0.0
         Shares of all labelled and of all unlabelled rows that children of Step I keep (Eqns 5 and 6
@@ -109,7 +109,7 @@ theta_estimator_, pseudo_labels_, unlabeled_score_, estimators_, n_features_in_,
         *,
         theta: Any = "auto",
         n_explorers: int = 100,
-        min_explored_leaf: int = 5,
+        min_explored_leaf: int = 3,
         gamma: float = 0.0,
         cuts: Literal["random", "every"] = "random",
         refinement: Literal["both", "hard", "sampled", "deepen"] = "both",

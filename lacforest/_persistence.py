@@ -4,7 +4,7 @@ Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian),
 with its CRC-32 (little-endian), then the arrays at offsets that are multiples of 64, counted from
 the end of the CRC-32 rounded up to 64.
 Each array is stored as it is in memory, or deflated. The header names the format version; a reader
-accepts every version up to its own.
+accepts every version up to its own, and a writer uses the lowest that can hold the forest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from lacforest._tree._buffers import NODE
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 
 MAGIC = b"LACFRST\n"
-VERSION = 2  # 1 had no interval of theta
+VERSION = 3  # 1 had no interval of theta; up to 2 a file held one forest
+_ONE_FOREST = 2
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
 _DEFLATE_LEVEL = 1  # level 6 gains a seventh and takes four times as long
@@ -38,6 +39,8 @@ _DTYPES = {
     "bool": np.dtype("?"),
 }
 _FOREST_ARRAYS = ("nodes", "tree_start", "leaf_values", "n_explored", "explored_counts")
+# Arrays of the trees of Step I, where they are not the ones that predict.
+_EXPLORED = "explored."
 _FITTED_ARRAYS = {
     "pseudo_labels_": np.dtype(bool),
     "unlabeled_score_": np.dtype(np.float64),
@@ -145,10 +148,13 @@ def save_forest(
     `read_attachment` gives it back.
     """
     forest = estimator._forest
+    explored = estimator._explored
     arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    if explored is not None:
+        arrays |= {_EXPLORED + name: getattr(explored, name) for name in _FOREST_ARRAYS}
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
     header = {
-        "version": VERSION,
+        "version": _ONE_FOREST if explored is None else VERSION,
         "estimator": type(estimator).__name__,
         "parameters": {
             name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()
@@ -159,7 +165,7 @@ def save_forest(
         "theta": estimator.theta_,
         "theta_interval": _listed(estimator.theta_interval_),
         "n_labeled": estimator.n_labeled_,
-        "ratio": forest.ratio,
+        "ratio": forest.ratio if explored is None else explored.ratio,
         "n_features": forest.n_features,
         "feature_names": _names_of(estimator),
         "attachment": attachment,
@@ -322,18 +328,23 @@ def _inflate(content: memoryview, n_bytes: int, name: str) -> bytes:
 
 
 def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    expected = (*_FOREST_ARRAYS, *_FITTED_ARRAYS)
+    names = [*_FOREST_ARRAYS]
+    has_explored = header["version"] > _ONE_FOREST
+    if has_explored:
+        names += [_EXPLORED + name for name in _FOREST_ARRAYS]
+    expected = (*names, *_FITTED_ARRAYS)
     if sorted(arrays) != sorted(expected):
         raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
     n_features = header["n_features"]
     if not isinstance(n_features, int) or not 1 <= n_features < 2**31:
         raise ModelFileError("the number of features makes no sense")
-    forest = ForestArrays(
-        **{name: arrays[name] for name in _FOREST_ARRAYS},
-        ratio=float(header["ratio"]),
-        n_features=n_features,
-    )
-    forest.validate()
+    ratio = float(header["ratio"])
+    explored: ForestArrays | None = None
+    if has_explored:
+        explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features)
+    forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features)
+    if explored is not None and explored.n_classes != forest.n_classes:
+        raise ModelFileError("the trees of the two steps know different classes")
 
     estimator = cls(**{name: _decode(value) for name, value in header["parameters"].items()})
     known = _decode_labels(header["known_classes"], "known_classes")
@@ -385,4 +396,17 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     for name in _FITTED_ARRAYS:
         setattr(estimator, name, arrays[name])
     estimator._forest = forest
+    estimator._explored = explored
     return estimator
+
+
+def _rebuild_forest(
+    arrays: dict[str, NDArray[Any]], prefix: str, ratio: float, n_features: int
+) -> ForestArrays:
+    forest = ForestArrays(
+        **{name: arrays[prefix + name] for name in _FOREST_ARRAYS},
+        ratio=ratio,
+        n_features=n_features,
+    )
+    forest.validate()
+    return forest
