@@ -35,11 +35,10 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         experiments,
         "table1",
         "accuracy, macro-F1 and AUC beside the figures of the paper",
-        _paper_tables.FORMATS,
     )
     for sweep in _SWEEPS.values():
         help_text = f"accuracy as a function of {sweep.title.split(',')[0]}"
-        command = _add_learning(experiments, sweep.name, help_text, FORMATS)
+        command = _add_learning(experiments, sweep.name, help_text)
         command.add_argument(
             "--figure", type=Path, metavar="FILE", help="draw the sweep into a png, svg or pdf"
         )
@@ -60,7 +59,14 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
     add("--methods", type=names, default=",".join(_theta.METHODS), help="names, with commas")
     thetas = ",".join(f"{percent / 100:g}" for percent in _theta.PERCENTS)
     add("--thetas", type=percents, default=thetas, help="shares of new rows, with commas")
-    add("--splits", type=at_least(1), default=10, help="splits for each dataset and theta")
+    add(
+        "--splits",
+        "--trials",
+        type=at_least(1),
+        default=10,
+        metavar="N",
+        help="splits for each dataset and theta",
+    )
     add(
         "--intervals",
         type=names,
@@ -74,14 +80,14 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="N",
         help="time the paper's route with a dense QP on N splits of each dataset (slow)",
     )
-    add_common(theta, "theta", FORMATS)
+    # One job at a time: others at its side would take time from it.
+    add_common(theta, "theta", FORMATS, "threads of an estimator")
 
 
 def _add_learning(
     experiments: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     help_text: str,
-    formats: tuple[str, ...],
 ) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = experiments.add_parser(
         name,
@@ -102,8 +108,16 @@ def _add_learning(
         help="names with commas, or all; others are compared with the first",
     )
     add("--choices", type=at_least(1), default=10, help="random choices of hidden classes")
-    add("--samples", type=at_least(1), default=10, help="samples of rows under each choice")
-    add_common(command, name, formats)
+    how_many = command.add_mutually_exclusive_group().add_argument
+    how_many("--samples", type=at_least(1), default=10, help="samples of rows under each choice")
+    how_many(
+        "--trials",
+        type=at_least(1),
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="splits of a dataset in all; the choices take turns (default: choices x samples)",
+    )
+    add_common(command, name, FORMATS, "splits and methods that run at once, in processes")
     return command
 
 
@@ -142,6 +156,7 @@ def _run_learning(given: argparse.Namespace) -> str:
         settings=(_learning.Setting(),) if sweep is None else sweep.points,
         n_choices=given.choices,
         n_samples=given.samples,
+        n_trials=getattr(given, "trials", None),
         n_jobs=given.jobs,
         seed=given.seed,
         folder=given.data,

@@ -16,8 +16,8 @@ from lacforest.experiments._comparison import (
     long_rows,
     win_tie_loss,
 )
+from lacforest.experiments._tables import latex_table
 
-FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MARKS = {"win": "●", "loss": "○", "tie": " ", None: " "}
 _LATEX_MARKS = {"win": r"$\bullet$", "loss": r"$\circ$", "tie": "", None: ""}
 _NOTE = (
@@ -72,27 +72,8 @@ def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _latex(lines: list[list[str]], title: str) -> str:
-    def plain(text: str) -> str:
-        return text.replace("_", r"\_")
-
-    rows = [rf"\textsf{{{plain(line[0])}}} & {' & '.join(line[1:])} \\" for line in lines[1:]]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{l{'c' * (len(lines[0]) - 1)}}}",
-            r"\hline",
-            " & ".join(map(plain, lines[0])) + r" \\",
-            r"\hline",
-            *rows,
-            r"\hline",
-            rf"\multicolumn{{{len(lines[0])}}}{{l}}{{{title}}}",
-            r"\end{tabular}",
-        ]
-    )
-
-
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
-    """Tables of all measures in one of FORMATS; CSV and JSON hold all digits, one row a cell."""
+    """Tables of all measures in one of the formats; CSV and JSON hold all digits, one row a cell."""
     rows = long_rows(cells)
     if form == "csv":
         text = io.StringIO()
@@ -105,7 +86,8 @@ def render_comparison(cells: Sequence[Cell], form: str) -> str:
     blocks = []
     for measure, title in TITLES.items():
         if form == "latex":
-            blocks.append(_latex(_lines(cells, measure, _show_latex), title))
+            lines = _lines(cells, measure, _show_latex)
+            blocks.append(latex_table(lines, "l" + "c" * (len(lines[0]) - 1), title))
         elif form == "markdown":
             blocks.append(f"**{title}**\n\n{_markdown(_lines(cells, measure, _show))}")
         else:
