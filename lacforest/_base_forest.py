@@ -196,8 +196,8 @@ class BaseLACForest(ClassifierMixin, BaseEstimator):
             )
         if stage == "final":
             return self._internal_probabilities(X)[:, -1]
-        trees = self._forest if self._explored is None else self._explored
-        return trees.exploration_scores(check_prediction_table(self, X), self.n_jobs)
+        table = check_prediction_table(self, X)
+        return self._step_one_arrays.exploration_scores(table, self.n_jobs)
 
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Leaf of each row in each tree, numbered within the tree.
@@ -249,6 +249,11 @@ class BaseLACForest(ClassifierMixin, BaseEstimator):
         return Labels(
             self.known_classes_, self.classes_, self.new_label_, self.new_class_index_
         ).column_order
+
+    @property
+    def _step_one_arrays(self) -> ForestArrays:
+        """The trees of Step I: apart from those that predict, or their first parts."""
+        return self._forest if self._explored is None else self._explored
 
     # ------------------------------------------------------------------ inspection
 
@@ -323,3 +328,12 @@ class BaseLACForest(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def check_is_forest(forest: Any) -> None:
+    """Refuse what is neither of the two forests."""
+    if not isinstance(forest, BaseLACForest):
+        raise TypeError(
+            "forest must be a LACForestClassifier or a LACExtraTreesClassifier, got "
+            f"{type(forest).__name__}"
+        )

@@ -211,7 +211,9 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
     """Read and check a model file; raises ModelFileError before any array is walked."""
     try:
         with open(path, "rb") as file:
-            header, start = _read_header(file, cls)
+            header, start = _read_header(file)
+            if header["estimator"] != cls.__name__:
+                raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
             size = os.fstat(file.fileno()).st_size
             if size != start + header["n_bytes"]:
                 raise ModelFileError(
@@ -247,19 +249,20 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
         ) from error
 
 
-def read_attachment(cls: type, path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What was attached to a model file, or None."""
+def read_attachment(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any] | None]:
+    """The class of a saved estimator, and what was attached to it, or None."""
     try:
         with open(path, "rb") as file:
-            attachment = _read_header(file, cls)[0].get("attachment")
+            header = _read_header(file)[0]
     except (KeyError, RecursionError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
+    attachment = header.get("attachment")
     if attachment is not None and not isinstance(attachment, dict):
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: its attachment makes no sense")
-    return attachment
+    return header["estimator"], attachment
 
 
-def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
+def _read_header(file: Any) -> tuple[dict[str, Any], int]:
     if file.read(len(MAGIC)) != MAGIC:
         raise ModelFileError("it is not a lacforest model file")
     length = int.from_bytes(file.read(8), "little")
@@ -278,8 +281,8 @@ def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
             f"it has format version {header['version']}, and this lacforest reads up to {VERSION}: "
             "update lacforest"
         )
-    if header["estimator"] != cls.__name__:
-        raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
+    if not isinstance(header.get("estimator"), str):
+        raise ModelFileError("its header names no estimator")
     if not isinstance(header["n_bytes"], int) or header["n_bytes"] < 0:
         raise ModelFileError("its header names no size")
     if not isinstance(header["deflated"], bool):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lacforest.experiments import _learning, _paper_tables, _summary, _theta
+from lacforest.experiments import _ablation, _learning, _paper_tables, _summary, _theta
 from lacforest.experiments._arguments import add_common, at_least, names, percents
 from lacforest.experiments._comparison import compare
 from lacforest.experiments._methods import METHODS
@@ -35,6 +35,12 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         experiments,
         "table1",
         "accuracy, macro-F1 and AUC beside the figures of the paper",
+    )
+    _add_learning(
+        experiments,
+        "ablation",
+        "the way from the paper's forest to LACExtraTreesClassifier, a change at a time",
+        methods=",".join(_ablation.METHODS),
     )
     for sweep in _SWEEPS.values():
         help_text = f"accuracy as a function of {sweep.title.split(',')[0]}"
@@ -88,6 +94,7 @@ def _add_learning(
     experiments: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     help_text: str,
+    methods: str = "lacforest",
 ) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = experiments.add_parser(
         name,
@@ -104,7 +111,7 @@ def _add_learning(
     add(
         "--methods",
         type=names,
-        default="lacforest",
+        default=methods,
         help="names with commas, or all; others are compared with the first",
     )
     add("--choices", type=at_least(1), default=10, help="random choices of hidden classes")
@@ -166,7 +173,10 @@ def _run_learning(given: argparse.Namespace) -> str:
     except (OSError, ValueError) as error:
         raise _MistakeError(str(error)) from error
     with ResultsFile(given.results, options.configuration, fresh=given.fresh) as file:
-        cells = compare(experiment.run(file))
+        results = experiment.run(file)
+    if given.experiment == "ablation":
+        return _ablation.render_ablation(results, given.format)
+    cells = compare(results)
     if sweep is None:
         return _paper_tables.render_comparison(cells, given.format)
     if given.figure is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
+from lacforest.experiments._told import ToldForest
 from lacforest.mixture import make_estimator
 
 # factory(theta, random_state, n_jobs) -> estimator with fit(X, y, X_unlabeled=), predict and
@@ -47,3 +48,29 @@ def _forest(theta_of: Callable[[float], Any]) -> Factory:
 register_method("lacforest", _forest(lambda _: "auto"))
 register_method("lacforest:km2", _forest(lambda _: make_estimator("km2").set_params(n_bootstrap=0)))
 register_method("lacforest:true_theta", _forest(lambda theta: theta))
+
+
+def _extra_trees(**parameters: Any) -> Factory:
+    return lambda theta, random_state, n_jobs: LACExtraTreesClassifier(
+        random_state=random_state, n_jobs=n_jobs, **parameters
+    )
+
+
+register_method("lacextratrees", _extra_trees())
+# The way from the paper's forest to ours, a change at a time; `ablation` prints it.
+for _variant, _parameters in {
+    "fresh": {
+        "n_estimators": 100,
+        "refinement": "hard",
+        "cuts": "every",
+        "gamma": 0.01,
+        "min_explored_leaf": 1,
+    },
+    "leaves": {"n_estimators": 100, "refinement": "hard", "cuts": "every"},
+    "hard": {"n_estimators": 100, "refinement": "hard"},
+    "sampled": {"n_estimators": 100, "refinement": "sampled"},
+    "half": {"n_estimators": 100},
+    "deepen": {"refinement": "deepen"},
+}.items():
+    register_method(f"lacextratrees:{_variant}", _extra_trees(**_parameters))
+register_method("told", lambda theta, random_state, n_jobs: ToldForest(random_state, n_jobs))

@@ -271,7 +271,7 @@ def test_headers_that_miss_a_fact(path):
 def test_attachments_that_are_no_mapping(path, attachment):
     rewrite(path, change_header=lambda header: header.update(attachment=attachment))
     with pytest.raises(ModelFileError, match=r"a model\.lac.*its attachment makes no sense"):
-        read_attachment(LACForestClassifier, path)
+        read_attachment(path)
 
 
 # ---------------------------------------------------------------------------- pickles

@@ -67,7 +67,7 @@ def test_fitted_attributes(forest, facts):
 
 
 def test_nothing_is_attached(model):
-    assert read_attachment(LACForestClassifier, model) is None
+    assert read_attachment(model) == ("LACForestClassifier", None)
 
 
 def test_as_many_trees_as_were_saved(forest):
