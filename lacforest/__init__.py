@@ -11,4 +11,10 @@ from lacforest._tree._criterion import AugmentedGiniCriterion, GiniCriterion
 
 __version__ = "0.1.0"
 
-__all__ = ["AugmentedGiniCriterion", "GiniCriterion", "LACExtraTreesClassifier", "LACForestClassifier", "__version__"]
+__all__ = [
+    "AugmentedGiniCriterion",
+    "GiniCriterion",
+    "LACExtraTreesClassifier",
+    "LACForestClassifier",
+    "__version__",
+]

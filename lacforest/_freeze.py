@@ -118,9 +118,7 @@ def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
     return replace(
         first,
         nodes=nodes,
-        tree_start=np.concatenate(
-            [first.tree_start, len(first.nodes) + second.tree_start[1:]]
-        ),
+        tree_start=np.concatenate([first.tree_start, len(first.nodes) + second.tree_start[1:]]),
         leaf_values=np.concatenate([first.leaf_values, second.leaf_values[n_classes:]]),
         n_explored=np.concatenate([first.n_explored, second.n_explored]),
     )

@@ -154,9 +154,7 @@ class ForestGrower:
         # Blocks spare small fits the cost of many tasks; large ones would rather not wait for the
         # last tree of a block, neither with their memory nor with their threads.
         one_by_one = (
-            self.options.verbose
-            or rows.table.n_rows >= _LARGE
-            or plan.classes_of_tree is not None
+            self.options.verbose or rows.table.n_rows >= _LARGE or plan.classes_of_tree is not None
         )
         n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
         stop = StopSignal()

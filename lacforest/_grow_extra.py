@@ -65,10 +65,11 @@ class ExtraTreesGrower(ForestGrower):
         self.values = column_values(self.columns, rows.table)
         sequences = np.random.SeedSequence(options.entropy.tolist()).spawn(3)
         counts = (options.n_explorers, options.n_trees, options.n_trees)
-        self.explore_seeds, self.refine_seeds, self.label_seeds = (
-            sequence.generate_state(count, np.uint64)
+        streams = [
+            sequence.generate_state(count, np.uint64).astype(np.uint64)
             for sequence, count in zip(sequences, counts, strict=True)
-        )
+        ]
+        self.explore_seeds, self.refine_seeds, self.label_seeds = streams
 
     def grow(self, theta: float) -> GrownForest:
         """Explore, label, refine."""
@@ -97,9 +98,7 @@ class ExtraTreesGrower(ForestGrower):
                         np.concatenate([refined.decrease, sampled.decrease]),
                     )
         decrease = np.concatenate([trees.decrease / rows.n_unlabeled, refined.decrease])
-        return GrownForest(
-            refined.arrays, explored, scores, chosen, mean_importances(decrease)
-        )
+        return GrownForest(refined.arrays, explored, scores, chosen, mean_importances(decrease))
 
     def grow_plain(self) -> GrownForest:
         """Extremely randomised trees of the labelled rows alone."""
@@ -187,9 +186,10 @@ class ExtraTreesGrower(ForestGrower):
     ) -> _Refined:
         """The trees of Step I, grown on from their leaves."""
         rows = self.rows
-        seeds = np.random.SeedSequence(self.refine_seeds.tolist()).generate_state(
+        words = np.random.SeedSequence(self.refine_seeds.tolist()).generate_state(
             self.options.n_explorers, np.uint64
         )
+        seeds = words.astype(np.uint64)
         plan = replace(self._refinement_plan(chosen, seeds), explored=explored)
         trees = self.grow_trees(plan)
         known = split_before(trees, explored)
@@ -203,9 +203,7 @@ class ExtraTreesGrower(ForestGrower):
         )
         return _Refined(arrays, refined.decrease)
 
-    def _refinement_plan(
-        self, chosen: NDArray[np.bool_], seeds: NDArray[np.uint64]
-    ) -> TreePlan:
+    def _refinement_plan(self, chosen: NDArray[np.bool_], seeds: NDArray[np.uint64]) -> TreePlan:
         rows, options = self.rows, self.options
         taking_part = np.ones(rows.table.n_rows, dtype=np.uint8)
         taking_part[rows.n_labeled :] = chosen
@@ -231,6 +229,6 @@ class ExtraTreesGrower(ForestGrower):
         rows = self.rows
         labeled = rows.classes[: rows.n_labeled]
         weight = None if rows.weight is None else rows.weight[: rows.n_labeled]
-        prior = np.bincount(labeled, weight, minlength=rows.n_known)
+        prior = np.bincount(labeled, weight, minlength=rows.n_known).astype(np.float64)
         known = refined.probabilities(rows.unlabeled_table(), self.options.n_jobs)[:, :-1]
         return SoftLabels.of(new_shares(scores, theta), known, prior)

@@ -69,7 +69,7 @@ class SoftLabels:
             What known classes share where there is no vote.
         """
         votes = known + _PRIOR_WEIGHT * prior / prior.sum()
-        votes *= ((1.0 - new) / votes.sum(axis=1))[:, np.newaxis]
+        votes *= np.divide(1.0 - new, votes.sum(axis=1))[:, np.newaxis]
         return cls(np.cumsum(np.column_stack([new, votes[:, :-1]]), axis=1))
 
     def draw(self, seed: int) -> NDArray[np.uint16]:

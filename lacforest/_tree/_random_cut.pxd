@@ -1,7 +1,7 @@
 """One cut a feature, drawn uniformly between its smallest and largest value in the node.
 
-The candidates of extremely randomised trees: a pass over the node's codes, and no sorting. The draw is
-one of values, and the threshold is where it fell, not midway between two values.
+The candidates of extremely randomised trees: a pass over the node's codes, and no sorting. The draw
+is one of values, and the threshold is where it fell, not midway between two values.
 """
 
 from libc.math cimport INFINITY

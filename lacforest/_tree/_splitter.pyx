@@ -1,7 +1,7 @@
 """The feature draw, and the best candidate over the drawn features.
 
-A challenger must beat the incumbent by more than rounding could: ties go to the first drawn feature,
-then to missing values going right, then to the lowest code.
+A challenger must beat the incumbent by more than rounding could: ties go to the first drawn
+feature, then to missing values going right, then to the lowest code.
 """
 
 from libc.math cimport INFINITY

@@ -58,7 +58,7 @@ def _extra_trees(**parameters: Any) -> Factory:
 
 register_method("lacextratrees", _extra_trees())
 # The way from the paper's forest to ours, a change at a time; `ablation` prints it.
-for _variant, _parameters in {
+_variants: dict[str, dict[str, Any]] = {
     "fresh": {
         "n_estimators": 100,
         "refinement": "hard",
@@ -71,6 +71,7 @@ for _variant, _parameters in {
     "sampled": {"n_estimators": 100, "refinement": "sampled"},
     "half": {"n_estimators": 100},
     "deepen": {"refinement": "deepen"},
-}.items():
+}
+for _variant, _parameters in _variants.items():
     register_method(f"lacextratrees:{_variant}", _extra_trees(**_parameters))
 register_method("told", lambda theta, random_state, n_jobs: ToldForest(random_state, n_jobs))

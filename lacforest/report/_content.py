@@ -199,9 +199,7 @@ def _checks(diagnosis: ThetaReport | None) -> Section | None:
     return Section("Does the data support theta?", findings=findings)
 
 
-def _importances(
-    forest: BaseLACForest, feature_names: Sequence[str] | None
-) -> Section | None:
+def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
     values = new_versus_known_importances(forest)
     if not values.any():
         return None

@@ -49,9 +49,7 @@ def test_it_finds_the_third_blob(refinement):
     assert trees.predict([[0, 0, 0], [4, 0, 0], [2, 6, 0]]).tolist() == [0, 1, -1]
     assert trees.pseudo_labels_[40:].mean() > 0.9
     assert_allclose(trees.predict_proba(U).sum(axis=1), 1.0)
-    assert_array_equal(
-        trees.novelty_score(U), trees.predict_proba(U)[:, trees.new_class_index_]
-    )
+    assert_array_equal(trees.novelty_score(U), trees.predict_proba(U)[:, trees.new_class_index_])
 
 
 def test_exploration_scores_of_training_rows_are_those_of_the_fit():
@@ -144,9 +142,10 @@ def test_rows_marked_in_y():
 @pytest.mark.parametrize("refinement", REFINEMENTS)
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_any_number_of_threads(refinement, n_jobs):
-    assert_same_trees(fitted_trees(refinement=refinement, n_jobs=n_jobs), fitted_trees(
-        refinement=refinement, n_jobs=1
-    ))
+    assert_same_trees(
+        fitted_trees(refinement=refinement, n_jobs=n_jobs),
+        fitted_trees(refinement=refinement, n_jobs=1),
+    )
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])

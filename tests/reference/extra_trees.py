@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reference.criterion import Totals
-from reference.forest import Node, average_scores, find_leaf, grow, n_pseudo_labels, reseat, top_rows
+from reference.forest import (
+    Node,
+    average_scores,
+    find_leaf,
+    grow,
+    n_pseudo_labels,
+    reseat,
+    top_rows,
+)
 from reference.random import FeatureDraws
 from reference.split import AugmentedRule, GiniRule, Rows, random_cut_of_feature
 
