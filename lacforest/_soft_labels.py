@@ -69,7 +69,8 @@ class SoftLabels:
             What known classes share where there is no vote.
         """
         votes = known + _PRIOR_WEIGHT * prior / prior.sum()
-        votes *= np.divide(1.0 - new, votes.sum(axis=1))[:, np.newaxis]
+        rest = 1.0 - new
+        votes *= rest[:, np.newaxis] / votes.sum(axis=1, keepdims=True)
         return cls(np.cumsum(np.column_stack([new, votes[:, :-1]]), axis=1))
 
     def draw(self, seed: int) -> NDArray[np.uint16]:

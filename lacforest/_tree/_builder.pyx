@@ -363,8 +363,8 @@ def grow_trees(
     -------
     list of (nodes, counts, impure, importances)
         NODE array whose inner nodes hold cuts in codes (random cuts: thresholds); labelled and
-        unlabelled rows of each node (phase 1, else None); class counts of the leaves that hold several classes; total decrease
-        of the criterion by feature.
+        unlabelled rows of each node (phase 1, else None); class counts of the leaves that hold
+        several classes; total decrease of the criterion by feature.
     """
     cdef int64_t n_rows = columns.table.n_rows
     cdef int64_t n_trees = seeds.shape[0]
