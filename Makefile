@@ -18,6 +18,7 @@ RUN = $(call in_venv,$(VENV))
 # Stamps made by pattern rules are not rubbish.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
+.PHONY: workflow-lint sanitize leak-test fuzz floor-test
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,13 +29,21 @@ demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, show what it finds
 test: $(VENV)/.ready-test  ## Run the whole test suite
 	$(RUN) python -m pytest
 
-lint: typecheck  ## Check types and style
+lint: typecheck workflow-lint  ## Check types, style and workflows
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) cython-lint lacforest
 
-typecheck: $(VENV)/.ready-lint  ## Check types only
+# mypy believes the stubs; stubtest imports the compiled modules and compares.
+typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
 	$(RUN) mypy
+	$(RUN) python -m mypy.stubtest lacforest._tree --mypy-config-file pyproject.toml \
+	  --allowlist tools/stubtest-allowlist.txt
+
+workflow-lint: $(VENV)/.ready-lint  ## Check the GitHub workflows against their schema and for unsafe steps
+	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(RUN) zizmor --offline --quiet .github
 
 # Quick mode runs each benchmark once: it shows that they work, not how fast anything is.
 bench: $(VENV)/.ready-asv  ## Run every benchmark once
@@ -44,24 +53,39 @@ bench: $(VENV)/.ready-asv  ## Run every benchmark once
 docs: $(VENV)/.ready-docs  ## Build the documentation into docs/_build/html
 	$(RUN) sphinx-build -W --keep-going -b html docs docs/_build/html
 
-# The sdist holds what is committed, and the wheel is built from the sdist.
-wheel: $(VENV)/.ready-dist  ## Build sdist and wheel into dist/
-	rm -rf dist
-	$(RUN) python -m build
+# The sdist holds what is committed, and the wheel is built from the sdist. auditwheel names the
+# oldest C library that the wheel runs on.
+wheel: $(VENV)/.ready-dist  ## Build sdist and Linux wheel into dist/ and check what is in them
+	rm -rf dist build/dist
+	$(RUN) python -m build --outdir build/dist
+	$(RUN) auditwheel repair --wheel-dir dist build/dist/*.whl
+	cp build/dist/*.tar.gz dist
+	$(RUN) auditwheel show dist/*.whl
+	$(RUN) python tools/check_dist.py dist
 
-wheel-test:  ## Install the wheel of dist/ into a clean environment and import every module
-	$(call test_dist,wheel,whl)
+# All of them take as long as make test: WHEEL_TESTS=tests/estimator runs a part.
+WHEEL_TESTS ?= tests
+wheel-test:  ## Install the wheel of dist/ where no compiler is, and test the installed package
+	$(call test_dist,wheel,whl,$(no_compiler))
+	build/.venv-wheel/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/.venv-wheel/bin/python -m pip install --quiet --group test
+	cd build/.venv-wheel && LACFOREST_TEST_INSTALLED=1 bin/python -I -m pytest \
+	  --config-file "$(CURDIR)/pyproject.toml" --rootdir "$(CURDIR)" \
+	  $(addprefix $(CURDIR)/,$(WHEEL_TESTS))
 
-sdist-test:  ## The same for the sdist of dist/
-	$(call test_dist,sdist,tar.gz)
+sdist-test:  ## Install the sdist of dist/ into a clean environment and import every module
+	$(call test_dist,sdist,tar.gz,)
+
+# A PATH that holds the environment alone: no cc, gcc, ninja or cython.
+no_compiler = PATH="$(CURDIR)/build/.venv-wheel/bin" CC=/nonexistent/cc CXX=/nonexistent/cxx
 
 # -I keeps the checkout, PYTHONPATH and the user's site-packages off sys.path.
 define test_dist
 ls dist/*.$(2) >/dev/null 2>&1 || $(MAKE) wheel
 rm -rf build/.venv-$(1)
 $(PYTHON) -m venv build/.venv-$(1)
-build/.venv-$(1)/bin/python -m pip install --quiet dist/*.$(2)
-cd build/.venv-$(1) && bin/python -I "$(CURDIR)/tools/import_every_module.py"
+$(3) build/.venv-$(1)/bin/python -m pip install --quiet dist/*.$(2)
+cd build/.venv-$(1) && $(3) bin/python -I "$(CURDIR)/tools/import_every_module.py"
 endef
 
 # A release has no checks. Here a memoryview index out of range raises, and the assertions on raw
