@@ -19,6 +19,7 @@ import time
 import traceback
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -91,7 +92,7 @@ def main() -> int:
     edges = [*range(0, arguments.files, BATCH), arguments.files]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         for n_here, refused, slow, complaint in pool.map(
-            lambda span: run_worker(arguments.seed, *span), zip(edges, edges[1:], strict=False)
+            lambda span: run_worker(arguments.seed, *span), pairwise(edges)
         ):
             n_files, n_refused, slowest = n_files + n_here, n_refused + refused, max(slowest, slow)
             if complaint:

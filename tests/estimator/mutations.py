@@ -15,6 +15,7 @@ from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
 from lacforest._persistence import MAGIC, ModelFileError, save_forest
+from lacforest.tabular import TabularModel
 
 INTERESTING = [
     *(None, True, False, 0, 1, -1, 2, 3, 7, 63, 64, 255, 1e-300, 0.5, -0.5, 1.0, 1.5, 1e308),
@@ -211,12 +212,24 @@ def write_mutant(path, seed_files, *seed):
 # ---------------------------------------------------------------------------- verdict
 
 
-def is_refused(path):
-    """Whether `load` refuses a file, by the one error that it may raise; else the model works."""
+def load_or_refusal(load, path):
+    """A model, or the message of the one error that `load` may raise."""
     try:
-        model = LACForestClassifier.load(path)
+        return load(path), ""
     except ModelFileError as error:
-        assert str(path) in str(error)
+        return None, str(error)
+
+
+def is_refused(path):
+    """Whether `load` refuses a file, naming it; else the model works."""
+    model, message = load_or_refusal(LACForestClassifier.load, path)
+    table_model, table_message = load_or_refusal(TabularModel.load, path)
+    if table_model is not None:
+        assert_takes_tables(table_model)
+    else:
+        assert str(path) in table_message
+    if model is None:
+        assert str(path) in message
         return True
     assert_works(model)
     again = path.with_name("again.lac")
@@ -236,6 +249,15 @@ def _rows_for(model):
     import pandas as pd
 
     return pd.DataFrame(rows, columns=model.feature_names_in_)
+
+
+def assert_takes_tables(model):
+    """A model for tables labels a row of its own columns."""
+    import pandas as pd
+
+    cells = {"number": 1.5, "boolean": True, "text": "p"}
+    frame = pd.DataFrame({name: [cells[kind]] for name, kind in model.coder.kinds.items()})
+    assert len(model.predict(frame)) == 1
 
 
 def assert_works(model):
