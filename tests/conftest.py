@@ -12,6 +12,10 @@ hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
 hypothesis.settings.register_profile(
     "ci", deadline=None, print_blob=True, derandomize=True, database=None
 )
+# make fuzz: many examples, new ones in every run.
+hypothesis.settings.register_profile(
+    "fuzz", parent=hypothesis.settings.get_profile("default"), max_examples=20_000
+)
 _IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if _IN_CI else "default")
