@@ -3,8 +3,8 @@
     python tools/leak_test.py --rounds 600
 
 The first third of the rounds warms up caches and the allocator. Growth is the difference of two
-medians, over the middle and over the last tenth of what remains, so that single spikes do not count.
-A second run keeps a few kilobytes each round on purpose, and the meter must see them.
+medians, over the first and over the last tenth of what remains: single spikes do not count. A
+second run keeps a few kilobytes each round on purpose, and the meter must see them.
 """
 
 from __future__ import annotations
