@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lacforest._atomic import atomic_file
 from lacforest._forest_arrays import ForestArrays
+from lacforest._parameters import check_n_jobs
 from lacforest._tree._buffers import NODE
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 
@@ -90,6 +91,8 @@ def _encode(value: Any, where: str) -> Any:
 
 
 def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        raise ModelFileError("the header holds a list where a number, text or dict belongs")
     if not isinstance(value, dict):
         return value
     if set(value) == {"numpy", "value"}:
@@ -147,6 +150,7 @@ def save_forest(
     An attachment is whatever JSON can hold that belongs to the model, like the coding of a table;
     `read_attachment` gives it back.
     """
+    check_n_jobs(estimator.n_jobs)  # as `load` does
     forest = estimator._forest
     explored = estimator._explored
     arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
@@ -350,6 +354,7 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
         raise ModelFileError("the trees of the two steps know different classes")
 
     estimator = cls(**{name: _decode(value) for name, value in header["parameters"].items()})
+    check_n_jobs(estimator.n_jobs)  # the one parameter that predictions need
     known = _decode_labels(header["known_classes"], "known_classes")
     classes = _decode_labels(header["classes"], "classes")
     index = header["new_class_index"]
@@ -384,9 +389,7 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     for name, dtype in _FITTED_ARRAYS.items():
         if arrays[name].dtype != dtype:
             raise ModelFileError(f"{name} has the wrong type")
-    shapes = [arrays[name].shape for name in _FITTED_ARRAYS]
-    if shapes[0] != shapes[1] or shapes[2] != (n_features,):
-        raise ModelFileError("the facts about training rows do not match each other")
+    _check_training_facts(**{name: arrays[name] for name in _FITTED_ARRAYS}, n_features=n_features)
     estimator.n_features_in_ = n_features
     estimator.known_classes_ = known
     estimator.classes_ = classes
@@ -413,3 +416,23 @@ def _rebuild_forest(
     )
     forest.validate()
     return forest
+
+
+def _check_training_facts(
+    pseudo_labels_: NDArray[np.bool_],
+    unlabeled_score_: NDArray[np.float64],
+    feature_importances_: NDArray[np.float64],
+    n_features: int,
+) -> None:
+    if (
+        pseudo_labels_.ndim != 1
+        or pseudo_labels_.shape != unlabeled_score_.shape
+        or feature_importances_.shape != (n_features,)
+    ):
+        raise ModelFileError("the facts about training rows do not match each other")
+    if (pseudo_labels_.view(np.uint8) > 1).any():
+        raise ModelFileError("a pseudo-label is neither true nor false")
+    if not ((unlabeled_score_ >= 0) & (unlabeled_score_ <= 1)).all():
+        raise ModelFileError("the score of an unlabelled row is not in [0, 1]")
+    if not ((feature_importances_ >= 0) & (feature_importances_ < np.inf)).all():
+        raise ModelFileError("the importance of a feature is negative or no number")

@@ -76,7 +76,7 @@ class SoftLabels:
     def draw(self, seed: int) -> NDArray[np.uint16]:
         """One class code a row, drawn by its shares; n_known is "new"."""
         n_rows, n_known = self.edges.shape
-        uniform = np.random.default_rng(seed).random(n_rows)
-        passed = (uniform[:, np.newaxis] >= self.edges).sum(axis=1)
+        uniform = np.random.default_rng(seed).random((n_rows, 1))
+        passed = (uniform >= self.edges).sum(axis=1)
         drawn: NDArray[np.uint16] = np.where(passed == 0, n_known, passed - 1).astype(np.uint16)
         return drawn

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from lacforest._coding import RowStack
 from lacforest._labels import Labels, check_labels, find_sentinel, make_labels
 from lacforest._training_rows import TrainingRows
-from lacforest._weights import check_weight, class_weights
+from lacforest._weights import check_total, check_weight, class_weights
 
 _MAX_KNOWN = 65_534
 _MAX_ROWS = 2**32 - 1
@@ -211,9 +211,8 @@ def check_training_rows(
     kept = np.ones(len(labels), dtype=bool) if weight is None else weight > 0
     if not kept.any():
         raise ValueError(f"{source} is zero for every labelled row: nothing is left to learn")
-    with np.errstate(over="ignore"):
-        if weight is not None and not np.isfinite(weight.sum()):
-            raise ValueError(f"{source} is too large: its sum is not finite. Scale it down.")
+    if weight is not None:
+        check_total(weight, source)
 
     parts = [table]
     if X_unlabeled is not None:

@@ -1,9 +1,10 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+@final
 class CodedColumns:
     def __init__(
         self, columns: Sequence[NDArray[Any]], n_codes: ArrayLike, has_missing: ArrayLike
@@ -15,6 +16,7 @@ class CodedColumns:
     @property
     def has_missing(self) -> NDArray[np.uint8]: ...
 
+@final
 class ColumnValues:
     def __init__(self, values: Sequence[NDArray[np.float64]]) -> None: ...
     @property
