@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -22,19 +20,8 @@ from lacforest._parameters import check_max_features, check_tree_parameters
 from lacforest._theta import Theta, check_theta, find_theta, warn_if_undetermined
 from lacforest._tree._criterion import AugmentedGiniCriterion
 from lacforest._tree_view import TreeViews
+from lacforest._unchanged import unchanged_on_failure
 from lacforest._validation import check_prediction_table, check_training_rows
-
-
-@contextmanager
-def _unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """Give the estimator back as it was if the block raises, Ctrl-C included."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 class LACForestClassifier(ClassifierMixin, BaseEstimator):
@@ -207,7 +194,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _unchanged_on_failure(self):
+        with unchanged_on_failure(self):
             check_tree_parameters(self)
             theta = check_theta(self.theta)
             rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled)
