@@ -159,13 +159,12 @@ class GLACClassifier(ThetaClassifier):
             problem.y, 1.0 - theta, float(self.q), float(self.penalty), float(self.penalty_power)
         )
         adam = Adam(float(self.learning_rate), float(self.weight_decay))
-        for _ in range(self.max_iter):
-            self.risk_, gradient = risk(table @ weights)
-            adam.step(weights, table.T @ gradient)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.max_iter):
+                self.risk_, gradient = risk(table @ weights)
+                adam.step(weights, table.T @ gradient)
         if not np.isfinite(weights).all():
-            raise ValueError(
-                "the weights grew beyond all bounds: scale the columns of X, or lower learning_rate"
-            )
+            raise ValueError("the weights grew beyond all bounds: lower learning_rate")
         self.n_iter_ = int(self.max_iter)
         self.coef_, self.intercept_ = weights[:-1].T.copy(), weights[-1].copy()
 

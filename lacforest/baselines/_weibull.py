@@ -28,7 +28,10 @@ def fit_weibull(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     -------
     shape, scale : float64 arrays of shape (n_samples,)
     """
-    largest = np.maximum(samples.max(axis=1), np.finfo(np.float64).tiny)
+    largest = samples.max(axis=1)
+    # Nothing but zeros: as good as any small number.
+    largest = np.where(largest > 0, largest, _LEAST)
+    samples = np.where(samples.any(axis=1, keepdims=True), samples, _LEAST)
     logarithms = np.log(np.maximum(samples / largest[:, None], _LEAST))
     mean_logarithm = logarithms.mean(axis=1)
     low, high = (np.full(len(samples), np.log(end)) for end in _SHAPES)

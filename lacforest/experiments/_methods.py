@@ -6,6 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from lacforest import LACForestClassifier
+from lacforest.baselines import (
+    EULACClassifier,
+    EVMClassifier,
+    GLACClassifier,
+    LACUSVMClassifier,
+    OSNNClassifier,
+    OVRSVMClassifier,
+    PACIsolationForestClassifier,
+)
 from lacforest.mixture import make_estimator
 
 # factory(theta, random_state, n_jobs) -> estimator with fit(X, y, X_unlabeled=), predict and
@@ -31,6 +40,11 @@ def register_method(name: str, factory: Factory) -> None:
     METHODS[name] = factory
 
 
+def compared_methods() -> list[str]:
+    """Methods without their variants: those of the paper's Table 1, in its order."""
+    return [name for name in METHODS if ":" not in name]
+
+
 def make_method(name: str, theta: float, random_state: int, n_jobs: int | None) -> Any:
     """An unfitted estimator by name; `theta` is the true share."""
     if name not in METHODS:
@@ -44,6 +58,32 @@ def _forest(theta_of: Callable[[float], Any]) -> Factory:
     )
 
 
+def _baseline(make: Callable[..., Any]) -> Factory:
+    """Seeds and threads go to the methods that have a use for them."""
+
+    def factory(theta: float, random_state: int, n_jobs: int | None) -> Any:
+        model = make()
+        given = {"random_state": random_state, "n_jobs": n_jobs}
+        own = model.get_params(deep=False)
+        return model.set_params(**{name: given[name] for name in given if name in own})
+
+    return factory
+
+
 register_method("lacforest", _forest(lambda _: "auto"))
 register_method("lacforest:km2", _forest(lambda _: make_estimator("km2").set_params(n_bootstrap=0)))
 register_method("lacforest:true_theta", _forest(lambda theta: theta))
+# By themselves the compared methods have the settings that come closest to the paper's table, and
+# under ":published" those of their authors. Theta is estimated in the same way for all.
+for _name, _kind in {
+    "glac": GLACClassifier,
+    "eulac": EULACClassifier,
+    "evm": EVMClassifier,
+    "pac_iforest": PACIsolationForestClassifier,
+    "osnn": OSNNClassifier,
+    "lacu_svm": LACUSVMClassifier,
+    "ovr_svm": OVRSVMClassifier,
+}.items():
+    register_method(_name, _baseline(_kind.paper_table))
+    if _kind.paper_table().get_params() != _kind().get_params():
+        register_method(f"{_name}:published", _baseline(_kind))
