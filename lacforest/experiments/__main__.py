@@ -10,7 +10,7 @@ from pathlib import Path
 from lacforest.experiments import _ablation, _learning, _paper_tables, _summary, _theta
 from lacforest.experiments._arguments import add_common, at_least, names, percents
 from lacforest.experiments._comparison import compare
-from lacforest.experiments._methods import METHODS
+from lacforest.experiments._methods import METHODS, compared_methods
 from lacforest.experiments._runner import ResultsFile, ResultsFileError, StoppedError
 from lacforest.experiments._sweeps import THETA, UNLABELED, Sweep, draw_sweep, sweep_rows
 from lacforest.experiments._tables import FORMATS, render
@@ -112,7 +112,7 @@ def _add_learning(
         "--methods",
         type=names,
         default=methods,
-        help="names with commas, or all; others are compared with the first",
+        help="names with commas, or all (those of the paper); others are compared with the first",
     )
     add("--choices", type=at_least(1), default=10, help="random choices of hidden classes")
     how_many = command.add_mutually_exclusive_group().add_argument
@@ -159,7 +159,7 @@ def _run_learning(given: argparse.Namespace) -> str:
     options = _learning.LearningOptions(
         name=given.experiment,
         datasets=given.datasets,
-        methods=list(METHODS) if given.methods == ["all"] else given.methods,
+        methods=compared_methods() if given.methods == ["all"] else given.methods,
         settings=(_learning.Setting(),) if sweep is None else sweep.points,
         n_choices=given.choices,
         n_samples=given.samples,
