@@ -232,7 +232,7 @@ def test_csv_and_json_hold_every_cell():
     assert float(rows[0]["paper_mean"]) == 0.9436
     content = json.loads(render_comparison(cells, "json"))
     assert len(content["table"]) == len(cells)
-    assert len(content["checks"]) == 2
+    assert len(content["checks"]) == 4
 
 
 def test_checks_speak_of_the_first_method_only():
