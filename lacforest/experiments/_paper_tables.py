@@ -73,7 +73,7 @@ def _markdown(lines: list[list[str]]) -> str:
 
 
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
-    """Tables of all measures in one of the formats; CSV and JSON hold all digits, one row a cell."""
+    """Tables of all measures; CSV and JSON hold all digits, one row a cell."""
     rows = long_rows(cells)
     if form == "csv":
         text = io.StringIO()
