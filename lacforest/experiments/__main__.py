@@ -86,6 +86,12 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="N",
         help="time the paper's route with a dense QP on N splits of each dataset (slow)",
     )
+    add(
+        "--large",
+        type=at_least(2),
+        metavar="N",
+        help="also time the default and a fit of the forest on N + N made-up rows",
+    )
     # One job at a time: others at its side would take time from it.
     add_common(theta, "theta", FORMATS, "threads of an estimator")
 
@@ -136,6 +142,7 @@ def _run_theta(given: argparse.Namespace) -> str:
         n_splits=given.splits,
         intervals=given.intervals,
         n_dense=given.dense_qp,
+        n_large=given.large,
         n_jobs=given.jobs,
         seed=given.seed,
         folder=given.data,
