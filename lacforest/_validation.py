@@ -133,9 +133,7 @@ def check_unlabeled_table(
             "X_unlabeled has no rows: pass rows from deployment (a classifier that is fitted "
             "without X_unlabeled learns the known classes only)"
         )
-    table = check_array(
-        X_unlabeled, input_name="X_unlabeled", estimator=estimator, **options
-    )
+    table = check_array(X_unlabeled, input_name="X_unlabeled", estimator=estimator, **options)
     if table.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X_unlabeled has {table.shape[1]} features, but X has {estimator.n_features_in_}: "
