@@ -232,7 +232,9 @@ class ThetaClassifier(AugmentedClassifier):
             check_theta(self.theta)
 
     def _entropy(self) -> NDArray[np.uint32]:
-        return check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        rng = check_random_state(self.random_state)
+        entropy: NDArray[np.uint32] = rng.randint(0, 2**32, size=4, dtype=np.uint32)
+        return entropy
 
     def _find_theta(self, problem: Problem, entropy: NDArray[np.uint32]) -> float:
         """Theta as given or estimated; no new rows where there are no unlabelled ones."""

@@ -174,8 +174,7 @@ class EULACClassifier(ThetaClassifier):
         if not (isinstance(self.regularization, str) and self.regularization == "cv"):
             if not is_real(self.regularization):
                 raise TypeError(
-                    'regularization must be "cv" or a positive number, got '
-                    f"{self.regularization!r}"
+                    f'regularization must be "cv" or a positive number, got {self.regularization!r}'
                 )
             check_positive("regularization", self.regularization)
         check_int("cv", self.cv, 2)

@@ -154,7 +154,8 @@ class OSNNClassifier(AugmentedClassifier):
         elif problem.n_known < LEAST_CLASSES:
             warnings.warn(
                 "tuning the threshold needs three known classes, and y has two: it is set to "
-                f"accept {_ACCEPTED:.0%} of the labelled rows. Pass a number to choose it yourself.",
+                f"accept {_ACCEPTED:.0%} of the labelled rows. Pass a number to choose it "
+                "yourself.",
                 UserWarning,
                 stacklevel=3,
             )

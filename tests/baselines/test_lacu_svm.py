@@ -204,7 +204,11 @@ def test_rounds_descend(seed):
 def test_rounds_end_when_nothing_changes():
     kernel, signs, previous = small_machine(0)
     programme = train_machine(
-        kernel, signs, previous, balance_band(signs.mean(), 1.3), LACUOptions(1, 0.5, -0.3, 1.3, 0, 100)
+        kernel,
+        signs,
+        previous,
+        balance_band(signs.mean(), 1.3),
+        LACUOptions(1, 0.5, -0.3, 1.3, 0, 100),
     )
     field = kernel @ np.bincount(programme.point, programme.alpha, minlength=len(kernel))
     outputs = field + programme.bias
@@ -278,7 +282,7 @@ def test_theta_moves_the_balance():
 
 
 def test_balance_and_push_that_cannot_both_be_had():
-    # All unlabelled rows are known negatives of every class but one, and may not be negative enough.
+    # All unlabelled rows are known negatives of two classes, and may not be negative enough.
     deployed = np.repeat(X[:1], 7, axis=0)
     lacu = LACUSVMClassifier(balance=0.1, push=5.0, kernel="rbf")
     with pytest.warns(ConvergenceWarning, match="cannot keep unlabelled rows in balance and"):
