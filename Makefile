@@ -70,7 +70,7 @@ debug-test: $(DEBUG_VENV)/.ready  ## Run unit and property tests on the bounds-c
 	$(call in_venv,$(DEBUG_VENV)) python -m pytest tests/unit tests/property
 
 clean:  ## Remove what was built; the environments stay and are refreshed when next used
-	rm -rf build dist docs/_build docs/api/generated
+	rm -rf build dist docs/_build docs/api/generated docs/auto_examples docs/sg_execution_times.rst
 	rm -rf asv_benchmarks/env asv_benchmarks/html asv_benchmarks/results
 	rm -rf .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	rm -f $(VENV)/.installed $(DEBUG_VENV)/.ready
@@ -92,7 +92,7 @@ $(VENV)/.installed: $(BUILD_FILES) | $(VENV)/.pip
 	touch $@
 
 $(VENV)/.ready-asv: pyproject.toml | $(VENV)/.installed
-	$(RUN) python -m pip install --quiet 'asv>=0.6.4'
+	$(RUN) python -m pip install --quiet 'asv>=0.6.4' virtualenv
 	touch $@
 
 $(VENV)/.ready-cli: pyproject.toml | $(VENV)/.installed
