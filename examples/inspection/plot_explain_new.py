@@ -51,7 +51,7 @@ scores = forest.novelty_score(split.X_test)
 print(f"largest difference: {np.abs(base + values.sum(axis=1) - scores).max():.1e}")
 
 # %%
-# Three digits that are called new, and three that are not. Orange pixels speak for "new", blue ones against it.
+# Three digits that are called new, and three that are not. Orange pixels speak for "new", purple ones against it.
 digits = y[split.test]
 is_new = np.isin(digits, split.hidden)
 shown = [

@@ -21,7 +21,7 @@ from lacforest.inspection import plot_tree
 toy = make_figure1(random_state=0)
 forest = LACForestClassifier(50, theta=toy.theta, gamma=0.1, random_state=0)
 forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
-plot_tree(forest, 1, feature_names=["east", "north"], max_depth=5)
+plot_tree(forest, 1, feature_names=["east", "north"], max_depth=3)
 plt.show()
 
 # %%

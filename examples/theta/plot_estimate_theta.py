@@ -34,7 +34,9 @@ plt.show()
 # %%
 # Several estimators on several splits
 # ------------------------------------
-# ``RankMixture`` is the default; ``KernelMeanEmbedding`` is the paper's route and has no interval.
+# ``RankMixture`` is the default; ``KernelMeanEmbedding`` is the paper's route. Where few rows are new, all of them tend to
+# see too many; intervals are there to say how far off that may be. (They are built from scores: what the scores cannot tell
+# apart, no interval of ``KernelMeanEmbedding`` or ``BestBin`` covers.)
 estimators = {
     "rank mixture": RankMixture,
     "best bin": BestBin,
