@@ -11,17 +11,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._coding import RowStack
-from lacforest._grow import TrainingRows
 from lacforest._labels import Labels, check_labels, find_sentinel, make_labels
-from lacforest._weights import check_weight, class_weights
+from lacforest._training_rows import TrainingRows
+from lacforest._weights import check_total, check_weight, class_weights
 
 _MAX_KNOWN = 65_534
 _MAX_ROWS = 2**32 - 1
-_TABLE_OPTIONS: dict[str, Any] = {
+# Tables that a forest takes, and those that a method of distances or inner products takes.
+FOREST_TABLE: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": "allow-nan",
 }
+DENSE_TABLE: dict[str, Any] = {"dtype": np.float64}
 
 
 def column_names(table: Any) -> list[str] | None:
@@ -81,10 +83,10 @@ def _reject_text(table: Any, name: str) -> None:
             raise type(error)(message) from error
 
 
-def check_training_table(estimator: Any, X: Any) -> Any:
+def check_training_table(estimator: Any, X: Any, options: dict[str, Any] = FOREST_TABLE) -> Any:
     """X of fit; sets n_features_in_ and feature_names_in_."""
     _reject_text(X, "X")
-    return validate_data(estimator, X, reset=True, **_TABLE_OPTIONS)
+    return validate_data(estimator, X, reset=True, **options)
 
 
 def _is_plain_table(estimator: Any, X: Any) -> bool:
@@ -101,16 +103,26 @@ def _is_plain_table(estimator: Any, X: Any) -> bool:
     )
 
 
+def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
+    """X of predict, by what fit asked of tables."""
+    _reject_text(X, "X")
+    return validate_data(estimator, X, reset=False, **options)
+
+
 def check_prediction_table(estimator: Any, X: Any) -> Any:
     """X of predict: as many features as in fit, in the same order. CSC becomes CSR."""
     if _is_plain_table(estimator, X):
         return X
-    _reject_text(X, "X")
-    checked = validate_data(estimator, X, reset=False, **_TABLE_OPTIONS)
+    checked = check_new_table(estimator, X, FOREST_TABLE)
     return checked.tocsr() if sparse.issparse(checked) else checked
 
 
-def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | None) -> Any:
+def check_unlabeled_table(
+    estimator: Any,
+    X_unlabeled: Any,
+    names: list[str] | None,
+    options: dict[str, Any] = FOREST_TABLE,
+) -> Any:
     """X_unlabeled of fit: the columns of X."""
     _reject_text(X_unlabeled, "X_unlabeled")
     shape = getattr(X_unlabeled, "shape", None)
@@ -118,12 +130,10 @@ def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | N
         isinstance(X_unlabeled, list | tuple) and len(X_unlabeled) == 0
     ):
         raise ValueError(
-            "X_unlabeled has no rows: pass rows from deployment (a forest fitted without "
-            "X_unlabeled is a plain random forest of the known classes)"
+            "X_unlabeled has no rows: pass rows from deployment (a classifier that is fitted "
+            "without X_unlabeled learns the known classes only)"
         )
-    table = check_array(
-        X_unlabeled, input_name="X_unlabeled", estimator=estimator, **_TABLE_OPTIONS
-    )
+    table = check_array(X_unlabeled, input_name="X_unlabeled", estimator=estimator, **options)
     if table.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X_unlabeled has {table.shape[1]} features, but X has {estimator.n_features_in_}: "
@@ -145,17 +155,27 @@ def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | N
 
 
 def check_training_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    X_unlabeled: Any,
+    *,
+    options: dict[str, Any] = FOREST_TABLE,
+    always_new: bool = False,
 ) -> tuple[TrainingRows, Labels]:
     """Stack labelled above unlabelled rows and code the labels.
 
-    Labelled rows of weight zero are left out: they are not there. Their label stays a class.
+    Labelled rows of weight zero are left out: they are not there. Their label stays a class. There
+    is a new class if there are unlabelled rows, or if the method can find one without them
+    (`always_new`).
     """
     names = column_names(X)
-    table = check_training_table(estimator, X)
+    table = check_training_table(estimator, X, options)
     if y is None:
         raise ValueError(
-            "This LACForestClassifier estimator requires y to be passed, but the target y is None"
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
         )
     labels = column_or_1d(y, warn=True)
     if len(labels) != table.shape[0]:
@@ -181,7 +201,8 @@ def check_training_rows(
     weight = check_weight(sample_weight, table.shape[0])
     weight = None if weight is None else weight[~marked]
     sampling_weight = weight
-    factors = class_weights(estimator.class_weight, known, labels, weight)
+    class_weight = getattr(estimator, "class_weight", None)
+    factors = class_weights(class_weight, known, labels, weight)
     source = "sample_weight"
     if factors is not None:
         source = "class_weight" if weight is None else "sample_weight times class_weight"
@@ -190,13 +211,12 @@ def check_training_rows(
     kept = np.ones(len(labels), dtype=bool) if weight is None else weight > 0
     if not kept.any():
         raise ValueError(f"{source} is zero for every labelled row: nothing is left to learn")
-    with np.errstate(over="ignore"):
-        if weight is not None and not np.isfinite(weight.sum()):
-            raise ValueError(f"{source} is too large: its sum is not finite. Scale it down.")
+    if weight is not None:
+        check_total(weight, source)
 
     parts = [table]
     if X_unlabeled is not None:
-        parts.append(check_unlabeled_table(estimator, X_unlabeled, names))
+        parts.append(check_unlabeled_table(estimator, X_unlabeled, names, options))
     n_unlabeled = int(marked.sum()) if X_unlabeled is None else parts[1].shape[0]
     order = None
     if marked.any() or not kept.all():
@@ -221,7 +241,7 @@ def check_training_rows(
         n_unlabeled=n_unlabeled,
         n_known=len(known),
     )
-    return rows, make_labels(known, estimator.new_label, n_unlabeled > 0)
+    return rows, make_labels(known, estimator.new_label, always_new or n_unlabeled > 0)
 
 
 def by_column(part: Any) -> Any:

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lacforest.experiments import _learning, _paper_tables, _summary, _theta
+from lacforest.experiments import _ablation, _learning, _paper_tables, _summary, _theta
 from lacforest.experiments._arguments import add_common, at_least, names, percents
 from lacforest.experiments._comparison import compare
-from lacforest.experiments._methods import METHODS
+from lacforest.experiments._methods import METHODS, compared_methods
 from lacforest.experiments._runner import ResultsFile, ResultsFileError, StoppedError
 from lacforest.experiments._sweeps import THETA, UNLABELED, Sweep, draw_sweep, sweep_rows
 from lacforest.experiments._tables import FORMATS, render
@@ -35,11 +35,16 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
         experiments,
         "table1",
         "accuracy, macro-F1 and AUC beside the figures of the paper",
-        _paper_tables.FORMATS,
+    )
+    _add_learning(
+        experiments,
+        "ablation",
+        "the way from the paper's forest to LACExtraTreesClassifier, a change at a time",
+        methods=",".join(_ablation.METHODS),
     )
     for sweep in _SWEEPS.values():
         help_text = f"accuracy as a function of {sweep.title.split(',')[0]}"
-        command = _add_learning(experiments, sweep.name, help_text, FORMATS)
+        command = _add_learning(experiments, sweep.name, help_text)
         command.add_argument(
             "--figure", type=Path, metavar="FILE", help="draw the sweep into a png, svg or pdf"
         )
@@ -60,7 +65,14 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
     add("--methods", type=names, default=",".join(_theta.METHODS), help="names, with commas")
     thetas = ",".join(f"{percent / 100:g}" for percent in _theta.PERCENTS)
     add("--thetas", type=percents, default=thetas, help="shares of new rows, with commas")
-    add("--splits", type=at_least(1), default=10, help="splits for each dataset and theta")
+    add(
+        "--splits",
+        "--trials",
+        type=at_least(1),
+        default=10,
+        metavar="N",
+        help="splits for each dataset and theta",
+    )
     add(
         "--intervals",
         type=names,
@@ -74,14 +86,15 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
         metavar="N",
         help="time the paper's route with a dense QP on N splits of each dataset (slow)",
     )
-    add_common(theta, "theta", FORMATS)
+    # One job at a time: others at its side would take time from it.
+    add_common(theta, "theta", FORMATS, "threads of an estimator")
 
 
 def _add_learning(
     experiments: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     help_text: str,
-    formats: tuple[str, ...],
+    methods: str = "lacforest",
 ) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = experiments.add_parser(
         name,
@@ -98,12 +111,20 @@ def _add_learning(
     add(
         "--methods",
         type=names,
-        default="lacforest",
-        help="names with commas, or all; others are compared with the first",
+        default=methods,
+        help="names with commas, or all (those of the paper); others are compared with the first",
     )
     add("--choices", type=at_least(1), default=10, help="random choices of hidden classes")
-    add("--samples", type=at_least(1), default=10, help="samples of rows under each choice")
-    add_common(command, name, formats)
+    how_many = command.add_mutually_exclusive_group().add_argument
+    how_many("--samples", type=at_least(1), default=10, help="samples of rows under each choice")
+    how_many(
+        "--trials",
+        type=at_least(1),
+        default=argparse.SUPPRESS,
+        metavar="N",
+        help="splits of a dataset in all; the choices take turns (default: choices x samples)",
+    )
+    add_common(command, name, FORMATS, "splits and methods that run at once, in processes")
     return command
 
 
@@ -138,10 +159,11 @@ def _run_learning(given: argparse.Namespace) -> str:
     options = _learning.LearningOptions(
         name=given.experiment,
         datasets=given.datasets,
-        methods=list(METHODS) if given.methods == ["all"] else given.methods,
+        methods=compared_methods() if given.methods == ["all"] else given.methods,
         settings=(_learning.Setting(),) if sweep is None else sweep.points,
         n_choices=given.choices,
         n_samples=given.samples,
+        n_trials=getattr(given, "trials", None),
         n_jobs=given.jobs,
         seed=given.seed,
         folder=given.data,
@@ -151,7 +173,10 @@ def _run_learning(given: argparse.Namespace) -> str:
     except (OSError, ValueError) as error:
         raise _MistakeError(str(error)) from error
     with ResultsFile(given.results, options.configuration, fresh=given.fresh) as file:
-        cells = compare(experiment.run(file))
+        results = experiment.run(file)
+    if given.experiment == "ablation":
+        return _ablation.render_ablation(results, given.format)
+    cells = compare(results)
     if sweep is None:
         return _paper_tables.render_comparison(cells, given.format)
     if given.figure is not None:

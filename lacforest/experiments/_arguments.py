@@ -54,10 +54,12 @@ def n_jobs(text: str) -> int:
     return value
 
 
-def add_common(parser: argparse.ArgumentParser, name: str, formats: tuple[str, ...]) -> None:
-    """Options that all experiments share."""
+def add_common(
+    parser: argparse.ArgumentParser, name: str, formats: tuple[str, ...], jobs: str
+) -> None:
+    """Options that all experiments share; `jobs` says what runs at once."""
     add = parser.add_argument
-    add("--jobs", type=n_jobs, default=1, help="threads of a method, -1 for all cores")
+    add("--jobs", type=n_jobs, default=1, metavar="N", help=f"{jobs}, -1 for all cores")
     add("--seed", type=at_least(0), default=0, help="chooses the splits")
     add("--data", metavar="FOLDER", help="folder with datasets as npz files of X and y")
     add(

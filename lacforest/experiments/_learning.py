@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from lacforest import __version__, datasets
+from lacforest.experiments import _methods
 from lacforest.experiments._methods import make_method
 from lacforest.experiments._runner import ResultsFile, run_jobs
+from lacforest.experiments._told import ToldForest
 from lacforest.metrics import accuracy_score, macro_f1_score, new_class_auc
 from lacforest.mixture import ThetaWarning
 from lacforest.model_selection import AugmentedSplit, make_augmented_split
@@ -58,7 +60,10 @@ class LearningOptions:
     settings : list of Setting
     n_choices, n_samples : int, default=10
         Choices of hidden classes, and samples of rows under each.
+    n_trials : int or None, default=None
+        Splits of a dataset in place of n_choices times n_samples: the choices take turns.
     n_jobs : int, default=1
+        Jobs that run at once, in processes; -1 for all cores. A method has one thread.
     seed : int, default=0
     folder : path or None, default=None
         Folder with datasets.
@@ -70,9 +75,17 @@ class LearningOptions:
     settings: Sequence[Setting] = (Setting(),)
     n_choices: int = 10
     n_samples: int = 10
+    n_trials: int | None = None
     n_jobs: int = 1
     seed: int = 0
     folder: str | os.PathLike[str] | None = None
+
+    @property
+    def splits(self) -> list[tuple[int, int]]:
+        """Number of the choice and of the sample of each split of a dataset."""
+        if self.n_trials is None:
+            return [(c, s) for c in range(self.n_choices) for s in range(self.n_samples)]
+        return [(i % self.n_choices, i // self.n_choices) for i in range(self.n_trials)]
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -112,8 +125,7 @@ def make_jobs(options: LearningOptions) -> dict[str, LearningJob]:
         LearningJob(dataset, setting, choice, sample, method)
         for dataset in options.datasets
         for setting in options.settings
-        for choice in range(options.n_choices)
-        for sample in range(options.n_samples)
+        for choice, sample in options.splits
         for method in options.methods
     ]
     return {job.key: job for job in jobs}
@@ -132,6 +144,8 @@ class LearningExperiment:
         self._tables = {name: datasets.load(name, options.folder) for name in options.datasets}
         for method in options.methods:
             make_method(method, 0.5, 0, 1)
+        # Kept here because another process knows only the methods that the library registers.
+        self._factories = {method: _methods.METHODS[method] for method in options.methods}
 
     def _hidden(self, job: LearningJob) -> Any:
         """The hidden classes of a choice: the same for every setting that has rows enough.
@@ -176,12 +190,13 @@ class LearningExperiment:
     def run_job(self, job: LearningJob) -> dict[str, Any]:
         """Fit one method on one split and measure it; seconds are those of the fit."""
         split, seed = self.draw(job)
-        model = make_method(job.method, split.theta, seed, self.options.n_jobs)
+        model = self._factories[job.method](split.theta, seed, 1)
         started = time.perf_counter()
         with warnings.catch_warnings():
             # Some splits of a hundred cannot tell theta; the table shows what came of it.
             warnings.simplefilter("ignore", ThetaWarning)
-            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
+            told = {"y_unlabeled": split.y_unlabeled} if isinstance(model, ToldForest) else {}
+            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled, **told)
         seconds = time.perf_counter() - started
         predicted = model.predict(split.X_test)
         score = model.novelty_score(split.X_test)
@@ -198,5 +213,5 @@ class LearningExperiment:
     def run(self, results: ResultsFile) -> Results:
         """Every job with its result, of this run or of an earlier one."""
         jobs = make_jobs(self.options)
-        found = run_jobs(jobs, self.run_job, results)
+        found = run_jobs(jobs, self.run_job, results, self.options.n_jobs)
         return [(job, found[key]) for key, job in jobs.items()]

@@ -13,11 +13,12 @@ from lacforest.experiments._comparison import (
     TITLES,
     Cell,
     check_against_paper,
+    check_compared,
     long_rows,
     win_tie_loss,
 )
+from lacforest.experiments._tables import latex_table
 
-FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MARKS = {"win": "●", "loss": "○", "tie": " ", None: " "}
 _LATEX_MARKS = {"win": r"$\bullet$", "loss": r"$\circ$", "tie": "", None: ""}
 _NOTE = (
@@ -72,27 +73,12 @@ def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _latex(lines: list[list[str]], title: str) -> str:
-    def plain(text: str) -> str:
-        return text.replace("_", r"\_")
-
-    rows = [rf"\textsf{{{plain(line[0])}}} & {' & '.join(line[1:])} \\" for line in lines[1:]]
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{l{'c' * (len(lines[0]) - 1)}}}",
-            r"\hline",
-            " & ".join(map(plain, lines[0])) + r" \\",
-            r"\hline",
-            *rows,
-            r"\hline",
-            rf"\multicolumn{{{len(lines[0])}}}{{l}}{{{title}}}",
-            r"\end{tabular}",
-        ]
-    )
+def _checks(cells: Sequence[Cell]) -> list[str]:
+    return [*check_against_paper(cells), *check_compared(cells)]
 
 
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
-    """Tables of all measures in one of FORMATS; CSV and JSON hold all digits, one row a cell."""
+    """Tables of all measures in one of the formats; CSV and JSON hold all digits, a row a cell."""
     rows = long_rows(cells)
     if form == "csv":
         text = io.StringIO()
@@ -101,16 +87,17 @@ def render_comparison(cells: Sequence[Cell], form: str) -> str:
         writer.writerows(rows)
         return text.getvalue().rstrip("\n")
     if form == "json":
-        return json.dumps({"table": rows, "checks": check_against_paper(cells)}, indent=2)
+        return json.dumps({"table": rows, "checks": _checks(cells)}, indent=2)
     blocks = []
     for measure, title in TITLES.items():
         if form == "latex":
-            blocks.append(_latex(_lines(cells, measure, _show_latex), title))
+            lines = _lines(cells, measure, _show_latex)
+            blocks.append(latex_table(lines, "l" + "c" * (len(lines[0]) - 1), title))
         elif form == "markdown":
             blocks.append(f"**{title}**\n\n{_markdown(_lines(cells, measure, _show))}")
         else:
             blocks.append(f"{title}\n{_text(_lines(cells, measure, _show))}")
     if form != "latex":
         blocks.append(_NOTE.format(first=cells[0].method))
-        blocks.append("\n".join(check_against_paper(cells)))
+        blocks.append("\n".join(_checks(cells)))
     return "\n\n".join(block for block in blocks if block)

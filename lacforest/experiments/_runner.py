@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+
+from sklearn.utils.parallel import Parallel, delayed
 
 from lacforest.experiments._progress import make_progress
 
@@ -150,8 +153,42 @@ def _encode(entry: dict[str, Any]) -> bytes:
     return json.dumps(entry, allow_nan=False).encode() + b"\n"
 
 
+def _run_one(
+    key: str, job: Job, function: Callable[[Job], dict[str, Any]], path: Path
+) -> tuple[str, dict[str, Any]]:
+    try:
+        return key, function(job)
+    except Exception as error:
+        error.add_note(f"This was job {key!r}. Results so far are kept in {path}.")
+        raise
+
+
+def _run_quietly(*call: Any) -> tuple[str, dict[str, Any]]:
+    """For other processes: Ctrl-C reaches them too, and the first process speaks for all."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _run_one(*call)
+
+
+def _as_they_finish(
+    jobs: Mapping[str, Job],
+    function: Callable[[Job], dict[str, Any]],
+    path: Path,
+    n_processes: int,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    calls = ((key, job, function, path) for key, job in jobs.items())
+    if n_processes == 1:
+        return (_run_one(*call) for call in calls)
+    # Processes, not threads: methods may be plain Python, and warnings belong to a whole process.
+    parallel = Parallel(n_jobs=n_processes, return_as="generator_unordered")
+    finished: Iterator[Any] = parallel(delayed(_run_quietly)(*call) for call in calls)
+    return finished
+
+
 def run_jobs(
-    jobs: Mapping[str, Job], function: Callable[[Job], dict[str, Any]], results: ResultsFile
+    jobs: Mapping[str, Job],
+    function: Callable[[Job], dict[str, Any]],
+    results: ResultsFile,
+    n_processes: int = 1,
 ) -> dict[str, dict[str, Any]]:
     """Run the jobs that have no result yet, in their order.
 
@@ -163,6 +200,8 @@ def run_jobs(
         Makes the result of a job: a dict of what JSON can hold.
     results : ResultsFile
         Where results are kept.
+    n_processes : int, default=1
+        Jobs that run at once, -1 for as many as there are cores.
 
     Returns
     -------
@@ -172,12 +211,7 @@ def run_jobs(
     waiting = {key: job for key, job in jobs.items() if key not in results.finished}
     progress = make_progress(len(jobs), len(jobs) - len(waiting))
     try:
-        for key, job in waiting.items():
-            try:
-                result = function(job)
-            except Exception as error:
-                error.add_note(f"This was job {key!r}. Results so far are kept in {results.path}.")
-                raise
+        for key, result in _as_they_finish(waiting, function, results.path, n_processes):
             results.add(key, result)
             progress.update()
     except KeyboardInterrupt:

@@ -1,15 +1,16 @@
-"""Tables as text, Markdown, CSV or JSON."""
+"""Tables as text, Markdown, LaTeX, CSV or JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-FORMATS = ("text", "markdown", "csv", "json")
+FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,49 @@ def _markdown(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def latex_text(text: str) -> str:
+    """Text in which no character is a command of LaTeX."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", text)
+
+
+def latex_table(lines: Sequence[Sequence[str]], alignment: str, title: str = "") -> str:
+    r"""A tabular environment.
+
+    Parameters
+    ----------
+    lines : list of list of str
+        Titles first, then rows. The first cell of a row and the titles are plain text; other cells
+        may hold commands of LaTeX.
+    alignment : str
+        A letter a column.
+    title : str, default=""
+        A last line across all columns.
+    """
+    head = " & ".join(map(latex_text, lines[0]))
+    rows = [" & ".join([rf"\textsf{{{latex_text(first)}}}", *rest]) for first, *rest in lines[1:]]
+    below = [rf"\multicolumn{{{len(alignment)}}}{{l}}{{{latex_text(title)}}}"] if title else []
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{alignment}}}",
+            r"\hline",
+            rf"{head} \\",
+            r"\hline",
+            *(rf"{row} \\" for row in rows),
+            r"\hline",
+            *below,
+            r"\end{tabular}",
+        ]
+    )
+
+
+def _latex(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+    lines = [[column.title for column in columns]]
+    for row in rows:
+        first, *rest = (column.show(row) for column in columns)
+        lines.append([first, *map(latex_text, rest)])
+    return latex_table(lines, "".join("r" if column.form else "l" for column in columns))
+
+
 def _csv(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -62,7 +106,7 @@ def render(
     sections: dict[str, list[str]],
     form: str,
 ) -> str:
-    """A table and what there is to say about it. CSV has the table only.
+    """A table and what there is to say about it. CSV and LaTeX have the table only.
 
     Parameters
     ----------
@@ -72,7 +116,7 @@ def render(
         Values by column key; None where there is none.
     sections : dict
         Lines below the table by heading; empty ones are left out.
-    form : {"text", "markdown", "csv", "json"}
+    form : {"text", "markdown", "latex", "csv", "json"}
         The format. CSV and JSON hold all digits.
 
     Returns
@@ -81,6 +125,8 @@ def render(
     """
     if form == "csv":
         return _csv(columns, rows)
+    if form == "latex":
+        return _latex(columns, rows)
     if form == "json":
         table = [{column.key: row[column.key] for column in columns} for row in rows]
         return json.dumps({"table": table, **sections}, indent=2)

@@ -87,6 +87,13 @@ def test_jobs_cover_everything_once():
     assert list(jobs)[:2] == ["a/30/1000/0/0/m", "a/30/1000/0/0/n"]
 
 
+def test_trials_take_turns_with_the_choices():
+    options = LearningOptions("x", ["a"], ["m"], n_choices=3, n_trials=5)
+    assert options.splits == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)]
+    by_default = LearningOptions("x", ["a"], ["m"])
+    assert set(by_default.splits) == set(LearningOptions("x", ["a"], ["m"], n_trials=100).splits)
+
+
 def test_methods_see_the_same_rows(experiment, given):
     job = LearningJob("one", Setting(), 0, 0, "good")
     experiment.run_job(job)
@@ -225,7 +232,7 @@ def test_csv_and_json_hold_every_cell():
     assert float(rows[0]["paper_mean"]) == 0.9436
     content = json.loads(render_comparison(cells, "json"))
     assert len(content["table"]) == len(cells)
-    assert len(content["checks"]) == 2
+    assert len(content["checks"]) == 4
 
 
 def test_checks_speak_of_the_first_method_only():
@@ -257,6 +264,24 @@ def test_sweeps_by_command(given, folder, capsys):
     printed = run_command(folder, capsys, *words).out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(printed.splitlines()) == 1 + 2 * 2 * len(UNLABELED.points)
+
+
+def test_jobs_at_once_give_what_one_at_a_time_gives(given, folder, capsys):
+    words = ("table1", "--methods", "all", "--format", "csv")
+    alone = run_command(folder, capsys, *words, "--results", str(folder / "alone.jsonl")).out
+    fits = len(given)
+    assert run_command(folder, capsys, *words, "--jobs", "2").out == alone
+    assert len(given) == fits  # the others were made in other processes
+
+
+def test_trials_by_command(given, folder, capsys):
+    arguments = ["table1", "--data", str(folder), "--datasets", "one", "--methods", "good"]
+    arguments += ["--results", str(folder / "results.jsonl"), "--trials", "3"]
+    assert command.main(arguments) == 0
+    assert len(given) == 3
+    with pytest.raises(SystemExit, match="2"):
+        command.main([*arguments, "--samples", "2"])
+    assert "not allowed with argument --trials" in capsys.readouterr().err
 
 
 def test_a_method_that_is_not_there(given, folder, capsys):

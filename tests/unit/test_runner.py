@@ -30,10 +30,10 @@ class Work:
         return {"square": job**2, "pair": (job, None)}
 
 
-def run(path, work=None, configuration=None, fresh=False, jobs=JOBS):
+def run(path, work=None, configuration=None, fresh=False, jobs=JOBS, n_processes=1):
     work = work or Work()
     with ResultsFile(path, configuration or {"seed": 1}, fresh) as results:
-        return run_jobs(jobs, work, results), work.done
+        return run_jobs(jobs, work, results, n_processes), work.done
 
 
 @pytest.fixture
@@ -115,6 +115,22 @@ def test_a_failing_job_is_named_and_keeps_the_others(path):
         run(path, Work(stop_at=2, error=ZeroDivisionError))
     assert caught.value.__notes__ == [f"This was job 'job 2'. Results so far are kept in {path}."]
     assert run(path)[1] == [2, 3, 4, 5]
+
+
+def test_jobs_in_processes(path):
+    results, done = run(path, n_processes=2)
+    assert results == EXPECTED
+    assert list(results) == list(JOBS)
+    assert done == []  # by this process
+    assert len(path.read_text().splitlines()) == 1 + len(JOBS)
+    assert run(path)[1] == []
+
+
+def test_a_failing_job_in_a_process_is_named(path):
+    with pytest.raises(ZeroDivisionError) as caught:
+        run(path, Work(stop_at=2, error=ZeroDivisionError), n_processes=2)
+    assert "This was job 'job 2'" in caught.value.__notes__[0]
+    assert 2 in run(path)[1]
 
 
 def test_another_configuration_is_refused(path):

@@ -311,6 +311,21 @@ def test_tables_without_sections():
     assert render(columns, rows, {}, "csv") == "name,value\na,1.25\nlong,"
 
 
+def test_latex():
+    columns = [Column("name", "name"), Column("method", "method"), Column("at 50%", "share", ".0%")]
+    rows = [{"name": "a_b", "method": "best_bin", "share": 0.5}]
+    latex = render(columns, rows, {"notes": ["not in the table"]}, "latex")
+    assert latex.splitlines() == [
+        r"\begin{tabular}{llr}",
+        r"\hline",
+        r"name & method & at 50\% \\",
+        r"\hline",
+        r"\textsf{a\_b} & best\_bin & 50\% \\",
+        r"\hline",
+        r"\end{tabular}",
+    ]
+
+
 def test_dense_qp_against_non_negative_least_squares(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     points = rng.normal(size=(40, 6))
