@@ -142,7 +142,7 @@ free-threaded-test: $(FREE_THREADED_VENV)/.pip  ## Run property and thread tests
 	  $(out_of_tree) $(CURDIR)/tests/property $(CURDIR)/tests/estimator/test_thread_safety.py
 
 clean:  ## Remove what was built; the environments stay and are refreshed when next used
-	rm -rf build dist docs/_build docs/api/generated
+	rm -rf build dist docs/_build docs/api/generated docs/auto_examples docs/sg_execution_times.rst
 	rm -rf asv_benchmarks/env asv_benchmarks/html asv_benchmarks/results
 	rm -rf .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	rm -f $(VENV)/.installed $(DEBUG_VENV)/.ready $(SANITIZE_VENV)/.ready $(FLOOR_VENV)/.ready
@@ -164,7 +164,7 @@ $(VENV)/.installed: $(BUILD_FILES) | $(VENV)/.pip
 	touch $@
 
 $(VENV)/.ready-asv: pyproject.toml | $(VENV)/.installed
-	$(RUN) python -m pip install --quiet 'asv>=0.6.4'
+	$(RUN) python -m pip install --quiet 'asv>=0.6.4' virtualenv
 	touch $@
 
 $(VENV)/.ready-cli: pyproject.toml | $(VENV)/.installed
