@@ -26,7 +26,7 @@ from lacforest._validation import check_prediction_table, check_training_rows
 
 
 @contextmanager
-def _unchanged_on_failure(estimator: Any) -> Iterator[None]:
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
     """Give the estimator back as it was if the block raises, Ctrl-C included."""
     before = dict(vars(estimator))
     try:
@@ -207,7 +207,7 @@ class LACForestClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with _unchanged_on_failure(self):
+        with unchanged_on_failure(self):
             check_tree_parameters(self)
             theta = check_theta(self.theta)
             rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled)

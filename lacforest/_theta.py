@@ -57,7 +57,7 @@ def check_theta(theta: Any) -> float | ThetaEstimator | Any:
 def find_theta(
     theta: float | ThetaEstimator | Any,
     rows: TrainingRows,
-    columns: CodedColumns,
+    columns: CodedColumns | None,
     entropy: NDArray[np.uint32],
     n_jobs: int | None,
 ) -> Theta:
@@ -70,8 +70,9 @@ def find_theta(
     theta : float or unfitted estimator
         What `check_theta` returned.
     rows : TrainingRows
-    columns : CodedColumns
-        The columns of `rows`, coded: an estimator that scores by a forest codes nothing again.
+    columns : CodedColumns or None
+        The columns of `rows`, coded, if they are already: an estimator that scores by a forest
+        codes nothing again.
     entropy : uint32 array
     n_jobs : int or None
     """
