@@ -95,6 +95,11 @@ class MLPEncoder(nn.Module):
         return features
 
 
+def _channels_last(images: Tensor) -> Tensor:
+    """The same images in the order of memory that convolutions are fastest in."""
+    return images.contiguous(memory_format=torch.channels_last)
+
+
 class CNNEncoder(nn.Module):
     """The three-layer network of the paper for 28 x 28 grey images; other sizes work as well.
 
@@ -125,21 +130,24 @@ class CNNEncoder(nn.Module):
                 f"{height} x {width}: flatten the images and use the mlp encoder"
             )
         self.layers = nn.Sequential(
+            # Pooled first: the maximum of ReLUs is the ReLU of the maximum, on a quarter of the
+            # values.
             nn.Conv2d(channels, 32, 3, padding=1),
-            nn.ReLU(),
             nn.MaxPool2d(2),
+            nn.ReLU(),
             nn.Conv2d(32, 64, 3, padding=1),
-            nn.ReLU(),
             nn.MaxPool2d(2),
+            nn.ReLU(),
             nn.Flatten(),
             nn.Linear(64 * (height // 4) * (width // 4), n_outputs),
             nn.ReLU(),
             nn.Dropout(dropout),
         )
+        self.layers.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of images."""
-        features: Tensor = self.layers(images)
+        features: Tensor = self.layers(_channels_last(images))
         return features
 
 
@@ -184,10 +192,11 @@ class VGG16Encoder(nn.Module):
         for module in self.layers:
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        self.layers.to(memory_format=torch.channels_last)
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of images."""
-        features: Tensor = self.layers(images)
+        features: Tensor = self.layers(_channels_last(images))
         return features
 
 
