@@ -164,9 +164,10 @@ def check_validation_rows(
     n_known = len(labels.known)
     place = {label: code for code, label in enumerate(labels.known.tolist())}
     codes = np.array([place.get(label, n_known) for label in given.tolist()])
-    if labels.new_label is None and (codes == n_known).any():
+    strangers = given[codes == n_known].tolist()
+    if labels.new_label is None and strangers:
         raise ValueError(
-            f"y_val holds {given[codes == n_known][0]!r}, which is no label of y, and without "
+            f"y_val holds {strangers[0]!r}, which is no label of y, and without "
             "unlabelled rows the forest has no new class"
         )
     unlabeled = None
@@ -174,9 +175,9 @@ def check_validation_rows(
         if labels.new_label is None:
             raise ValueError("X_unlabeled_val is given, but the fit has no unlabelled rows")
         unlabeled = _other_rows(estimator, X, X_unlabeled_val, "X_unlabeled_val")
-        if (codes == n_known).any():
+        if strangers:
             raise ValueError(
-                f"y_val holds {given[codes == n_known][0]!r}, which is no label of y: with "
+                f"y_val holds {strangers[0]!r}, which is no label of y: with "
                 "X_unlabeled_val, X_val holds rows of known classes only"
             )
     return ValidationRows(rows, codes, unlabeled)

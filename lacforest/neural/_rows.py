@@ -162,6 +162,9 @@ def is_table(X: Any) -> bool:
     """Whether scikit-learn should check X: a table, and neither a tensor nor images."""
     if is_dataset(X) or isinstance(X, Tensor):
         return False
+    if not isinstance(X, list | tuple):
+        n_dimensions = getattr(X, "ndim", 2)
+        return not isinstance(n_dimensions, int) or n_dimensions < 3
     try:
         return np.ndim(X) < 3
     except ValueError:
