@@ -37,7 +37,7 @@ lint: typecheck workflow-lint  ## Check types, style and workflows
 	$(RUN) cython-lint lacforest
 
 # mypy believes the stubs; stubtest imports the compiled modules and compares.
-typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
+typecheck: $(VENV)/.ready-test $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
 	$(RUN) mypy
 	$(RUN) python -m mypy.stubtest lacforest._tree --mypy-config-file pyproject.toml \
 	  --allowlist tools/stubtest-allowlist.txt
@@ -179,7 +179,7 @@ $(VENV)/.ready-%: pyproject.toml | $(VENV)/.installed
 # hidden by the source tree, which has no compiled modules. The import hook of an editable install
 # comes before sys.path. Its own build directory keeps it apart from the release build.
 $(DEBUG_VENV)/.ready: $(BUILD_FILES) | $(DEBUG_VENV)/.pip
-	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --group build --group test
+	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --group build --group test-core
 	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --no-build-isolation --editable . \
 	  --config-settings=build-dir=build/debug \
 	  --config-settings=setup-args=-Dbounds_checks=true \
@@ -187,7 +187,7 @@ $(DEBUG_VENV)/.ready: $(BUILD_FILES) | $(DEBUG_VENV)/.pip
 	touch $@
 
 $(SANITIZE_VENV)/.ready: pyproject.toml | $(SANITIZE_VENV)/.pip
-	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --group build --group test \
+	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --group build --group test-core \
 	  numpy scipy scikit-learn joblib
 	touch $@
 
