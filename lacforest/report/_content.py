@@ -246,4 +246,4 @@ def _facts(forest: LACForestClassifier, facts: dict[str, str]) -> Section:
         "trees": str(len(forest.estimators_)),
         **facts,
     }
-    return Section("Facts", table=Table(("", ""), list(rows.items())))
+    return Section("Facts", table=Table((), list(rows.items())))
