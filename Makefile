@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 DEBUG_VENV := .venv-debug
+SANITIZE_VENV := .venv-sanitize
+FLOOR_VENV := .venv-floor
 
 BUILD_FILES := pyproject.toml meson.build meson.options \
                lacforest/meson.build $(wildcard lacforest/*/meson.build)
@@ -18,6 +20,7 @@ RUN = $(call in_venv,$(VENV))
 # Stamps made by pattern rules are not rubbish.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
+.PHONY: workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,13 +31,21 @@ demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, show what it finds
 test: $(VENV)/.ready-test  ## Run the whole test suite
 	$(RUN) python -m pytest
 
-lint: typecheck  ## Check types and style
+lint: typecheck workflow-lint  ## Check types, style and workflows
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) cython-lint lacforest
 
-typecheck: $(VENV)/.ready-lint  ## Check types only
+# mypy believes the stubs; stubtest imports the compiled modules and compares.
+typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
 	$(RUN) mypy
+	$(RUN) python -m mypy.stubtest lacforest._tree --mypy-config-file pyproject.toml \
+	  --allowlist tools/stubtest-allowlist.txt
+
+workflow-lint: $(VENV)/.ready-lint  ## Check the GitHub workflows against their schema and for unsafe steps
+	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(RUN) zizmor --offline --quiet .github
 
 # Quick mode runs each benchmark once: it shows that they work, not how fast anything is.
 bench: $(VENV)/.ready-asv  ## Run every benchmark once
@@ -44,24 +55,41 @@ bench: $(VENV)/.ready-asv  ## Run every benchmark once
 docs: $(VENV)/.ready-docs  ## Build the documentation into docs/_build/html
 	$(RUN) sphinx-build -W --keep-going -b html docs docs/_build/html
 
-# The sdist holds what is committed, and the wheel is built from the sdist.
-wheel: $(VENV)/.ready-dist  ## Build sdist and wheel into dist/
-	rm -rf dist
-	$(RUN) python -m build
+# The sdist holds what is committed, and the wheel is built from the sdist. auditwheel names the
+# oldest C library that the wheel runs on.
+wheel: $(VENV)/.ready-dist  ## Build sdist and Linux wheel into dist/ and check what is in them
+	rm -rf dist build/dist
+	$(RUN) python -m build --outdir build/dist
+	$(RUN) auditwheel repair --wheel-dir dist build/dist/*.whl
+	cp build/dist/*.tar.gz dist
+	$(RUN) auditwheel show dist/*.whl
+	$(RUN) python tools/check_dist.py dist
 
-wheel-test:  ## Install the wheel of dist/ into a clean environment and import every module
-	$(call test_dist,wheel,whl)
+# All of them take as long as make test: WHEEL_TESTS=tests/estimator runs a part.
+WHEEL_TESTS ?= tests
+wheel-test:  ## Install the wheel of dist/ where no compiler is, and test the installed package
+	$(call test_dist,wheel,whl,$(no_compiler))
+	build/.venv-wheel/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/.venv-wheel/bin/python -m pip install --quiet --group test
+	cd build/.venv-wheel && LACFOREST_TEST_INSTALLED=1 bin/python -I -m pytest $(out_of_tree) \
+	  $(addprefix $(CURDIR)/,$(WHEEL_TESTS))
 
-sdist-test:  ## The same for the sdist of dist/
-	$(call test_dist,sdist,tar.gz)
+# With -I, how tests find their settings and helpers, but never the source tree of the package.
+out_of_tree = --config-file "$(CURDIR)/pyproject.toml" --rootdir "$(CURDIR)"
+
+sdist-test:  ## Install the sdist of dist/ into a clean environment and import every module
+	$(call test_dist,sdist,tar.gz,)
+
+# A PATH that holds the environment alone: no cc, gcc, ninja or cython.
+no_compiler = PATH="$(CURDIR)/build/.venv-wheel/bin" CC=/nonexistent/cc CXX=/nonexistent/cxx
 
 # -I keeps the checkout, PYTHONPATH and the user's site-packages off sys.path.
 define test_dist
 ls dist/*.$(2) >/dev/null 2>&1 || $(MAKE) wheel
 rm -rf build/.venv-$(1)
 $(PYTHON) -m venv build/.venv-$(1)
-build/.venv-$(1)/bin/python -m pip install --quiet dist/*.$(2)
-cd build/.venv-$(1) && bin/python -I "$(CURDIR)/tools/import_every_module.py"
+$(3) build/.venv-$(1)/bin/python -m pip install --quiet dist/*.$(2)
+cd build/.venv-$(1) && $(3) bin/python -I "$(CURDIR)/tools/import_every_module.py"
 endef
 
 # A release has no checks. Here a memoryview index out of range raises, and the assertions on raw
@@ -69,11 +97,55 @@ endef
 debug-test: $(DEBUG_VENV)/.ready  ## Run unit and property tests on the bounds-checked build
 	$(call in_venv,$(DEBUG_VENV)) python -m pytest tests/unit tests/property
 
+# AddressSanitizer and UBSan in the compiled core; Python itself has neither, so their libraries
+# are preloaded, and leaks of the interpreter are not asked for (make leak-test looks for ours).
+# Installed, not editable: an import that calls ninja would sanitize the compiler as well.
+SANITIZE_TESTS ?= tests/property tests/estimator/test_fuzzed_files.py
+sanitize: $(SANITIZE_VENV)/.ready  ## Run property tests and file mutants on a build with ASan and UBSan
+	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --no-build-isolation --no-deps \
+	  --force-reinstall . --config-settings=build-dir=build/sanitize \
+	  --config-settings=setup-args=-Db_sanitize=address,undefined \
+	  --config-settings=setup-args=-Dbuildtype=debugoptimized \
+	  --config-settings=setup-args=-Dc_args=-fno-sanitize-recover=all
+	cd build && LACFOREST_TEST_INSTALLED=1 PYTHONMALLOC=malloc \
+	  ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	  LD_PRELOAD="$$($(or $(CC),cc) -print-file-name=libasan.so) $$($(or $(CC),cc) -print-file-name=libubsan.so)" \
+	  "$(abspath $(SANITIZE_VENV))/bin/python" -I -m pytest $(out_of_tree) \
+	  $(addprefix $(CURDIR)/,$(SANITIZE_TESTS))
+
+leak-test: $(VENV)/.installed  ## Fit, predict, save and load 600 times: memory stays flat
+	$(RUN) python tools/leak_test.py
+
+# FUZZ_SEED=$$RANDOM tries other files; inputs of fit and predict differ from run to run anyway.
+FUZZ_SEED ?= 0
+FUZZ_FILES ?= 100000
+fuzz: $(VENV)/.ready-test  ## Load 100,000 mutants of model files; fit and predict on strange inputs
+	$(RUN) python tools/fuzz_model_files.py --files $(FUZZ_FILES) --seed $(FUZZ_SEED)
+	$(RUN) HYPOTHESIS_PROFILE=fuzz python -m pytest tests/property/test_strange_inputs.py
+
+# The newest of everything is what make test has. What tests alone need is not held back.
+FLOOR := numpy==2.0.* scipy==1.15.* scikit-learn==1.7.* joblib==1.3.*
+FLOOR_TESTS ?= tests
+floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest dependencies that are allowed
+	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)
+	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(FLOOR_TESTS)
+
+# PYTHON must be a free-threaded one. Few packages of the test group have wheels for it.
+FREE_THREADED_VENV := .venv-free-threaded
+free-threaded-test: $(FREE_THREADED_VENV)/.pip  ## Run property and thread tests without the GIL (PYTHON=python3.14t)
+	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sysconfig; assert sysconfig.get_config_var("Py_GIL_DISABLED")'
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build 'pytest>=8' 'hypothesis>=6.100'
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation \
+	  --force-reinstall --no-deps . --config-settings=build-dir=build/free-threaded
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation . 
+	cd build && LACFOREST_TEST_INSTALLED=1 "$(abspath $(FREE_THREADED_VENV))/bin/python" -I -m pytest \
+	  $(out_of_tree) $(CURDIR)/tests/property $(CURDIR)/tests/estimator/test_thread_safety.py
+
 clean:  ## Remove what was built; the environments stay and are refreshed when next used
-	rm -rf build dist docs/_build docs/api/generated
+	rm -rf build dist docs/_build docs/api/generated docs/auto_examples docs/sg_execution_times.rst
 	rm -rf asv_benchmarks/env asv_benchmarks/html asv_benchmarks/results
 	rm -rf .hypothesis .pytest_cache .mypy_cache .ruff_cache
-	rm -f $(VENV)/.installed $(DEBUG_VENV)/.ready
+	rm -f $(VENV)/.installed $(DEBUG_VENV)/.ready $(SANITIZE_VENV)/.ready $(FLOOR_VENV)/.ready
 
 # --- environments -------------------------------------------------------------------------
 # .pip        the environment exists and its pip knows dependency groups (>= 25.1)
@@ -92,7 +164,7 @@ $(VENV)/.installed: $(BUILD_FILES) | $(VENV)/.pip
 	touch $@
 
 $(VENV)/.ready-asv: pyproject.toml | $(VENV)/.installed
-	$(RUN) python -m pip install --quiet 'asv>=0.6.4'
+	$(RUN) python -m pip install --quiet 'asv>=0.6.4' virtualenv
 	touch $@
 
 $(VENV)/.ready-cli: pyproject.toml | $(VENV)/.installed
@@ -112,4 +184,18 @@ $(DEBUG_VENV)/.ready: $(BUILD_FILES) | $(DEBUG_VENV)/.pip
 	  --config-settings=build-dir=build/debug \
 	  --config-settings=setup-args=-Dbounds_checks=true \
 	  --config-settings=setup-args=-Dbuildtype=debugoptimized
+	touch $@
+
+$(SANITIZE_VENV)/.ready: pyproject.toml | $(SANITIZE_VENV)/.pip
+	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --group build --group test \
+	  numpy scipy scikit-learn joblib
+	touch $@
+
+# A constraint holds for everything that is installed after it, test tools included.
+$(FLOOR_VENV)/.ready: $(BUILD_FILES) | $(FLOOR_VENV)/.pip
+	printf '%s\n' $(FLOOR) > $(FLOOR_VENV)/floor.txt
+	$(call in_venv,$(FLOOR_VENV)) python -m pip install --quiet --group build --group test \
+	  $(FLOOR) --constraint $(FLOOR_VENV)/floor.txt
+	$(call in_venv,$(FLOOR_VENV)) python -m pip install --quiet --no-build-isolation --editable . \
+	  --config-settings=build-dir=build/floor --constraint $(FLOOR_VENV)/floor.txt
 	touch $@

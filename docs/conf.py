@@ -1,15 +1,23 @@
 """Configuration of the documentation. The package must be installed: `make docs` sees to that."""
 
+import os
 from importlib.metadata import version as installed_version
+
+os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "lacforest"
 author = "The lacforest developers"
 copyright = "2026, The lacforest developers"  # noqa: A001
 release = version = installed_version("lacforest")
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]
 default_role = "code"
 
 autosummary_generate = True
@@ -18,11 +26,57 @@ autodoc_typehints = "none"  # the docstrings name the types in fewer words
 # The class template lists the members itself, without what scikit-learn adds to every estimator.
 numpydoc_show_class_members = False
 
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("learning", "theta", "workflow", "inspection")
+    ],
+    "within_subsection_order": "FileNameSortKey",
+    # A broken example breaks the build.
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1_000,
+    "write_computation_times": False,
+    # Names of the package in the code of an example lead to its pages here; nothing is fetched.
+    "reference_url": {"lacforest": None},
+    "doc_module": ("lacforest",),
+    "plot_gallery": os.environ.get("LACFOREST_DOCS_GALLERY", "1") == "1",
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "lacforest"
+html_static_path = ["_static"]
+html_css_files = ["lacforest.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+# A page without pages below it has nothing to show on the left.
+html_sidebars = {page: [] for page in ("index", "quickstart", "install", "api")}
+
+
+def setup(app):
+    """Formulas as MathML, which browsers draw themselves: no script, nothing from the network."""
+    from docutils import nodes
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    def visit_inline(self, node):
+        self.body.append(tex2mathml(node.astext()))
+        raise nodes.SkipNode
+
+    def visit_block(self, node):
+        self.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+        raise nodes.SkipNode
+
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+
+
+html_math_renderer = "mathml"

@@ -16,6 +16,7 @@ from lacforest.inspection import (
     NoveltyHistogramDisplay,
     OSCRDisplay,
     ThetaSensitivityDisplay,
+    plot_tree,
 )
 from lacforest.mixture import RankMixture, RatioCurveDisplay
 from lacforest.model_selection import make_augmented_split
@@ -80,7 +81,17 @@ def displays() -> None:
         display.figure_.savefig(HERE / f"{name}.png")
 
 
+def one_tree() -> None:
+    """The upper part of a tree, with nodes of both steps."""
+    toy = make_figure1(random_state=0)
+    forest = LACForestClassifier(10, theta=toy.theta, gamma=0.1, random_state=0)
+    forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    boxes = plot_tree(forest, 1, max_depth=3, feature_names=["east", "north"])
+    boxes[0].figure.savefig(HERE / "plot-tree.png", dpi=100)
+
+
 if __name__ == "__main__":
     ratio_curves()
     figure_1()
     displays()
+    one_tree()

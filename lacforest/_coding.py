@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from scipy import sparse
 from lacforest._threads import in_threads, spans, useful_threads
 from lacforest._tree._ranks import (
     CodedColumns,
+    ColumnValues,
     assign_thresholds,
+    code_thresholds,
     nodes_by_feature,
     rank_codes,
 )
@@ -54,6 +56,14 @@ class RowStack:
     def take(self, rows: NDArray[np.intp]) -> RowStack:
         """Some rows of the stack."""
         return RowStack(self.parts, rows if self.order is None else self.order[rows])
+
+    def rows_from(self, first: int) -> Any:
+        """Rows [first, n_rows) as a dense array or CSR; a part that is just these is not copied."""
+        n_parts = len(self.parts)
+        if self.order is None and n_parts == 2 and self.parts[0].shape[0] == first:
+            part = self.parts[1]
+            return part.tocsr() if sparse.issparse(part) else part
+        return self.take(np.arange(first, self.n_rows)).table()
 
     def table(self) -> Any:
         """All rows as one dense array, or as CSR if a part is sparse."""
@@ -164,9 +174,34 @@ def place_thresholds(
     The distinct values of a column are scattered back by its codes, one column at a time, so that
     no fit has to keep them.
     """
-    members, edges = nodes_by_feature(nodes, skip.view(np.uint8), table.n_features)
+    for feature, members in _members_by_feature(nodes, skip, table.n_features):
+        values = _distinct_values(columns, table, feature)
+        assign_thresholds(nodes, members, values, thresholds)
+
+
+def _members_by_feature(
+    nodes: NDArray[Any], skip: NDArray[np.bool_], n_features: int
+) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+    members, edges = nodes_by_feature(nodes, skip.view(np.uint8), n_features)
     for feature in np.flatnonzero(np.diff(edges)).tolist():
-        values = np.empty(columns.n_codes[feature] + 1)  # one more for missing values
-        values[columns.columns[feature]] = table.column(feature)
-        chosen = members[edges[feature] : edges[feature + 1]]
-        assign_thresholds(nodes, chosen, values[:-1], thresholds)
+        yield feature, members[edges[feature] : edges[feature + 1]]
+
+
+def _distinct_values(columns: CodedColumns, table: RowStack, feature: int) -> NDArray[np.float64]:
+    values = np.empty(columns.n_codes[feature] + 1)  # one more for missing values
+    values[columns.columns[feature]] = table.column(feature)
+    return values[:-1]
+
+
+def column_values(columns: CodedColumns, table: RowStack) -> ColumnValues:
+    """The distinct values of all columns, which random cuts are drawn between."""
+    return ColumnValues(
+        [_distinct_values(columns, table, feature) for feature in range(table.n_features)]
+    )
+
+
+def code_random_cuts(nodes: NDArray[Any], values: ColumnValues) -> None:
+    """Cuts in codes in place of the thresholds that random cuts left in inner nodes."""
+    nobody = np.zeros(len(nodes), dtype=bool)
+    for feature, members in _members_by_feature(nodes, nobody, len(values.values)):
+        code_thresholds(nodes, members, values.values[feature])

@@ -16,11 +16,14 @@ from lacforest._threads import in_threads, spans, useful_threads, wait_for
 from lacforest._tree._buffers import NODE
 from lacforest._tree._criterion import augmented_proportions
 from lacforest._tree._predict import add_node_values, add_probabilities, find_leaves
+from lacforest._weights import MAX_WEIGHT
 
 # (row, tree) pairs that make a thread worth its start.
 PAIRS_PER_THREAD = 500_000
 # Cells of a sparse X that are spread out at a time: 2 MiB of float64.
 _SPARSE_CELLS = 1 << 18
+# Rows of a node by weight: no fit takes more, rounding included.
+_MAX_COUNT = 2 * MAX_WEIGHT
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ def check_arrays(forest: ForestArrays) -> None:
         int(forest.n_explored.sum(dtype=np.int64)) == len(counts),
         "explored_counts does not match n_explored",
     )
-    _require(np.isfinite(counts).all() and (counts >= 0).all(), "a node count is negative")
+    _require(((counts >= 0) & (counts <= _MAX_COUNT)).all(), "a node count makes no sense")
     _require(
         isinstance(forest.ratio, float) and 0.0 <= forest.ratio < np.inf,
         "the ratio of Definition 1 is negative or infinite",
@@ -218,6 +221,8 @@ def check_arrays(forest: ForestArrays) -> None:
     left = nodes["left"].astype(np.int64)
     inner = left >= 0
     _require((~left[~inner] < n_distinct).all(), "a leaf points beyond leaf_values")
+    rows = nodes["threshold"][~inner]
+    _require(((rows >= 0) & (rows <= _MAX_COUNT)).all(), "a leaf has a senseless number of rows")
     _require(
         (left[inner] > own_id[inner]).all() and (left[inner] + 1 < sizes[tree[inner]]).all(),
         "a child is not after its parent in its own tree",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._forest_arrays import ForestArrays
 from lacforest._tree._buffers import NODE
 
 
@@ -105,3 +106,19 @@ def drop_last_class(nodes: NDArray[Any], leaf_values: NDArray[np.float32]) -> ND
     n_known = leaf_values.shape[1] - 1
     nodes["left"][nodes["left"] < -n_known] += 1
     return np.delete(leaf_values[:, :n_known], n_known, axis=0)
+
+
+def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
+    """The trees of two forests of the same classes, without trees of Step I, in one forest."""
+    n_classes = first.n_classes
+    nodes = np.concatenate([first.nodes, second.nodes])
+    own = nodes["left"][len(first.nodes) :]
+    # The leaves of one class stand first in both tables; all others move down.
+    own[own < -n_classes] -= len(first.leaf_values) - n_classes
+    return replace(
+        first,
+        nodes=nodes,
+        tree_start=np.concatenate([first.tree_start, len(first.nodes) + second.tree_start[1:]]),
+        leaf_values=np.concatenate([first.leaf_values, second.leaf_values[n_classes:]]),
+        n_explored=np.concatenate([first.n_explored, second.n_explored]),
+    )

@@ -27,6 +27,12 @@ def check_int(name: str, value: Any, low: int, *, none_allowed: bool = False) ->
         raise ValueError(f"{name} must be at least {low}, got {value!r}")
 
 
+def check_bool(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
 def check_gamma(gamma: Any) -> float:
     """Gamma of Eqns 5 and 6."""
     if not is_real(gamma):
@@ -77,9 +83,6 @@ def check_tree_parameters(estimator: Any) -> None:
     check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
     check_int("min_samples_split", estimator.min_samples_split, 2)
     check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
-    check_gamma(estimator.gamma)
-    if not isinstance(estimator.bootstrap, bool | np.bool_):
-        raise TypeError(f"bootstrap must be True or False, got {estimator.bootstrap!r}")
     check_n_jobs(estimator.n_jobs)
     if not isinstance(estimator.verbose, Integral):
         raise TypeError(f"verbose must be an integer, got {estimator.verbose!r}")

@@ -4,7 +4,7 @@ Layout: 8 bytes of magic, 8 bytes with the length of the header (little-endian),
 with its CRC-32 (little-endian), then the arrays at offsets that are multiples of 64, counted from
 the end of the CRC-32 rounded up to 64.
 Each array is stored as it is in memory, or deflated. The header names the format version; a reader
-accepts every version up to its own.
+accepts every version up to its own, and a writer uses the lowest that can hold the forest.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from lacforest._atomic import atomic_file
 from lacforest._forest_arrays import ForestArrays
+from lacforest._parameters import check_n_jobs
 from lacforest._tree._buffers import NODE
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 
 MAGIC = b"LACFRST\n"
-VERSION = 2  # 1 had no interval of theta
+VERSION = 3  # 1 had no interval of theta; up to 2 a file held one forest
+_ONE_FOREST = 2
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
 _DEFLATE_LEVEL = 1  # level 6 gains a seventh and takes four times as long
@@ -38,6 +40,8 @@ _DTYPES = {
     "bool": np.dtype("?"),
 }
 _FOREST_ARRAYS = ("nodes", "tree_start", "leaf_values", "n_explored", "explored_counts")
+# Arrays of the trees of Step I, where they are not the ones that predict.
+_EXPLORED = "explored."
 _FITTED_ARRAYS = {
     "pseudo_labels_": np.dtype(bool),
     "unlabeled_score_": np.dtype(np.float64),
@@ -87,6 +91,8 @@ def _encode(value: Any, where: str) -> Any:
 
 
 def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        raise ModelFileError("the header holds a list where a number, text or dict belongs")
     if not isinstance(value, dict):
         return value
     if set(value) == {"numpy", "value"}:
@@ -144,11 +150,15 @@ def save_forest(
     An attachment is whatever JSON can hold that belongs to the model, like the coding of a table;
     `read_attachment` gives it back.
     """
+    check_n_jobs(estimator.n_jobs)  # as `load` does
     forest = estimator._forest
+    explored = estimator._explored
     arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    if explored is not None:
+        arrays |= {_EXPLORED + name: getattr(explored, name) for name in _FOREST_ARRAYS}
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
     header = {
-        "version": VERSION,
+        "version": _ONE_FOREST if explored is None else VERSION,
         "estimator": type(estimator).__name__,
         "parameters": {
             name: _encode(value, name) for name, value in estimator.get_params(deep=False).items()
@@ -159,7 +169,7 @@ def save_forest(
         "theta": estimator.theta_,
         "theta_interval": _listed(estimator.theta_interval_),
         "n_labeled": estimator.n_labeled_,
-        "ratio": forest.ratio,
+        "ratio": forest.ratio if explored is None else explored.ratio,
         "n_features": forest.n_features,
         "feature_names": _names_of(estimator),
         "attachment": attachment,
@@ -205,7 +215,9 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
     """Read and check a model file; raises ModelFileError before any array is walked."""
     try:
         with open(path, "rb") as file:
-            header, start = _read_header(file, cls)
+            header, start = _read_header(file)
+            if header["estimator"] != cls.__name__:
+                raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
             size = os.fstat(file.fileno()).st_size
             if size != start + header["n_bytes"]:
                 raise ModelFileError(
@@ -241,19 +253,20 @@ def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
         ) from error
 
 
-def read_attachment(cls: type, path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """What was attached to a model file, or None."""
+def read_attachment(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any] | None]:
+    """The class of a saved estimator, and what was attached to it, or None."""
     try:
         with open(path, "rb") as file:
-            attachment = _read_header(file, cls)[0].get("attachment")
+            header = _read_header(file)[0]
     except (KeyError, RecursionError, ValueError) as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
+    attachment = header.get("attachment")
     if attachment is not None and not isinstance(attachment, dict):
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: its attachment makes no sense")
-    return attachment
+    return header["estimator"], attachment
 
 
-def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
+def _read_header(file: Any) -> tuple[dict[str, Any], int]:
     if file.read(len(MAGIC)) != MAGIC:
         raise ModelFileError("it is not a lacforest model file")
     length = int.from_bytes(file.read(8), "little")
@@ -272,8 +285,8 @@ def _read_header(file: Any, cls: type) -> tuple[dict[str, Any], int]:
             f"it has format version {header['version']}, and this lacforest reads up to {VERSION}: "
             "update lacforest"
         )
-    if header["estimator"] != cls.__name__:
-        raise ModelFileError(f"it holds a {header['estimator']}, not a {cls.__name__}")
+    if not isinstance(header.get("estimator"), str):
+        raise ModelFileError("its header names no estimator")
     if not isinstance(header["n_bytes"], int) or header["n_bytes"] < 0:
         raise ModelFileError("its header names no size")
     if not isinstance(header["deflated"], bool):
@@ -322,20 +335,26 @@ def _inflate(content: memoryview, n_bytes: int, name: str) -> bytes:
 
 
 def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
-    expected = (*_FOREST_ARRAYS, *_FITTED_ARRAYS)
+    names = [*_FOREST_ARRAYS]
+    has_explored = header["version"] > _ONE_FOREST
+    if has_explored:
+        names += [_EXPLORED + name for name in _FOREST_ARRAYS]
+    expected = (*names, *_FITTED_ARRAYS)
     if sorted(arrays) != sorted(expected):
         raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
     n_features = header["n_features"]
     if not isinstance(n_features, int) or not 1 <= n_features < 2**31:
         raise ModelFileError("the number of features makes no sense")
-    forest = ForestArrays(
-        **{name: arrays[name] for name in _FOREST_ARRAYS},
-        ratio=float(header["ratio"]),
-        n_features=n_features,
-    )
-    forest.validate()
+    ratio = float(header["ratio"])
+    explored: ForestArrays | None = None
+    if has_explored:
+        explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features)
+    forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features)
+    if explored is not None and explored.n_classes != forest.n_classes:
+        raise ModelFileError("the trees of the two steps know different classes")
 
     estimator = cls(**{name: _decode(value) for name, value in header["parameters"].items()})
+    check_n_jobs(estimator.n_jobs)  # the one parameter that predictions need
     known = _decode_labels(header["known_classes"], "known_classes")
     classes = _decode_labels(header["classes"], "classes")
     index = header["new_class_index"]
@@ -370,9 +389,7 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     for name, dtype in _FITTED_ARRAYS.items():
         if arrays[name].dtype != dtype:
             raise ModelFileError(f"{name} has the wrong type")
-    shapes = [arrays[name].shape for name in _FITTED_ARRAYS]
-    if shapes[0] != shapes[1] or shapes[2] != (n_features,):
-        raise ModelFileError("the facts about training rows do not match each other")
+    _check_training_facts(**{name: arrays[name] for name in _FITTED_ARRAYS}, n_features=n_features)
     estimator.n_features_in_ = n_features
     estimator.known_classes_ = known
     estimator.classes_ = classes
@@ -385,4 +402,37 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: dict[str, NDArray[Any]])
     for name in _FITTED_ARRAYS:
         setattr(estimator, name, arrays[name])
     estimator._forest = forest
+    estimator._explored = explored
     return estimator
+
+
+def _rebuild_forest(
+    arrays: dict[str, NDArray[Any]], prefix: str, ratio: float, n_features: int
+) -> ForestArrays:
+    forest = ForestArrays(
+        **{name: arrays[prefix + name] for name in _FOREST_ARRAYS},
+        ratio=ratio,
+        n_features=n_features,
+    )
+    forest.validate()
+    return forest
+
+
+def _check_training_facts(
+    pseudo_labels_: NDArray[np.bool_],
+    unlabeled_score_: NDArray[np.float64],
+    feature_importances_: NDArray[np.float64],
+    n_features: int,
+) -> None:
+    if (
+        pseudo_labels_.ndim != 1
+        or pseudo_labels_.shape != unlabeled_score_.shape
+        or feature_importances_.shape != (n_features,)
+    ):
+        raise ModelFileError("the facts about training rows do not match each other")
+    if (pseudo_labels_.view(np.uint8) > 1).any():
+        raise ModelFileError("a pseudo-label is neither true nor false")
+    if not ((unlabeled_score_ >= 0) & (unlabeled_score_ <= 1)).all():
+        raise ModelFileError("the score of an unlabelled row is not in [0, 1]")
+    if not ((feature_importances_ >= 0) & (feature_importances_ < np.inf)).all():
+        raise ModelFileError("the importance of a feature is negative or no number")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lacforest._grow import TrainingRows
 from lacforest._parameters import is_real
+from lacforest._training_rows import TrainingRows
 from lacforest._tree._ranks import CodedColumns
 from lacforest.mixture import RankMixture, ThetaEstimator, ThetaWarning
 
@@ -57,7 +57,7 @@ def check_theta(theta: Any) -> float | ThetaEstimator | Any:
 def find_theta(
     theta: float | ThetaEstimator | Any,
     rows: TrainingRows,
-    columns: CodedColumns,
+    columns: CodedColumns | None,
     entropy: NDArray[np.uint32],
     n_jobs: int | None,
 ) -> Theta:
@@ -70,8 +70,9 @@ def find_theta(
     theta : float or unfitted estimator
         What `check_theta` returned.
     rows : TrainingRows
-    columns : CodedColumns
+    columns : CodedColumns or None
         The columns of `rows`, coded: an estimator that scores by a forest codes nothing again.
+        None where the caller has no use for codes.
     entropy : uint32 array
     n_jobs : int or None
     """

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from lacforest._coding import split_features
 from lacforest._forest_arrays import ForestArrays
@@ -153,6 +154,11 @@ class TreeView:
         return _frozen(shares[:, self._column_order])
 
     @cached_property
+    def weighted_n_node_samples(self) -> NDArray[np.float64]:
+        """Labelled and pseudo-labelled rows of each node, by weight: those `value` is made of."""
+        return _frozen(self._class_counts.sum(axis=1))
+
+    @cached_property
     def n_labeled(self) -> NDArray[np.float64]:
         """Labelled rows of each node, by weight."""
         n_known = self._forest.n_classes - (self._criterion is not None)
@@ -191,8 +197,8 @@ class TreeView:
             In the order of the columns of `value`.
         """
         n_classes = self.value.shape[1]
-        features = _names(feature_names, self.n_features, "feature_names", "feature_{}")
-        classes = _names(class_names, n_classes, "class_names", "class {}")
+        features = check_names(feature_names, self.n_features, "feature_names", "feature_{}")
+        classes = check_names(class_names, n_classes, "class_names", "class {}")
         lines = []
         stack = [(0, "")]
         while stack:
@@ -218,7 +224,8 @@ class TreeView:
         return "\n".join(lines)
 
 
-def _names(given: Sequence[Any] | None, n: int, argument: str, pattern: str) -> list[str]:
+def check_names(given: Sequence[Any] | None, n: int, argument: str, pattern: str) -> list[str]:
+    """`given` as text, or names by `pattern` if there are none."""
     if given is None:
         return [pattern.format(i) for i in range(n)]
     if len(given) != n:
@@ -227,7 +234,15 @@ def _names(given: Sequence[Any] | None, n: int, argument: str, pattern: str) -> 
 
 
 class TreeViews(Sequence[TreeView]):
-    """The trees of a fitted forest, made when asked for."""
+    """The trees of a fitted forest, made when asked for.
+
+    Parameters
+    ----------
+    forest : ForestArrays
+    criterion : AugmentedGiniCriterion or None
+    column_order : int array of shape (n_classes,)
+        See `TreeView`.
+    """
 
     def __init__(
         self,
@@ -251,3 +266,27 @@ class TreeViews(Sequence[TreeView]):
         if isinstance(chosen, range):
             return [self[i] for i in chosen]
         return TreeView(self._forest, chosen, self._criterion, self._column_order)
+
+    @property
+    def arrays(self) -> ForestArrays:
+        """All trees at once, as they are stored."""
+        return self._forest
+
+    @property
+    def column_order(self) -> NDArray[np.intp]:
+        """Columns of ``arrays.leaf_values`` in the order of ``classes_``."""
+        return self._column_order
+
+
+def find_trees(forest: Any) -> TreeViews:
+    """The trees of a fitted forest of this package, whichever class it is of."""
+    if isinstance(forest, Pipeline) or hasattr(forest, "best_estimator_"):
+        raise TypeError(
+            f"{type(forest).__name__} holds more than trees: pass the forest inside it "
+            "(pipeline[-1], search.best_estimator_), and rows as that forest sees them"
+        )
+    # Looked up on the class: on an unfitted forest the property raises, and should.
+    has_trees = isinstance(getattr(type(forest), "estimators_", None), property)
+    if not has_trees or not isinstance(forest.estimators_, TreeViews):
+        raise TypeError(f"forest must be a fitted forest of lacforest, got {type(forest).__name__}")
+    return forest.estimators_

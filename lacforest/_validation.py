@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._coding import RowStack
-from lacforest._grow import TrainingRows
 from lacforest._labels import Labels, check_labels, find_sentinel, make_labels
-from lacforest._weights import check_weight, class_weights
+from lacforest._training_rows import TrainingRows
+from lacforest._weights import check_total, check_weight, class_weights
 
 _MAX_KNOWN = 65_534
 _MAX_ROWS = 2**32 - 1
-_TABLE_OPTIONS: dict[str, Any] = {
+# Tables that a forest takes, and those that a method of distances or inner products takes.
+FOREST_TABLE: dict[str, Any] = {
     "accept_sparse": ["csr", "csc"],
     "dtype": [np.float64, np.float32],
     "ensure_all_finite": "allow-nan",
 }
+DENSE_TABLE: dict[str, Any] = {"dtype": np.float64}
 
 
 def column_names(table: Any) -> list[str] | None:
@@ -49,7 +52,7 @@ def _is_text_column(table: Any, index: int, dtype: Any) -> bool:
     return False
 
 
-def _reject_text(table: Any, name: str) -> None:
+def reject_text(table: Any, name: str) -> None:
     """Say which columns are not numbers, before a conversion fails without saying."""
     advice = "encode them first, for instance with sklearn.preprocessing.OrdinalEncoder"
     dtypes = getattr(table, "dtypes", None)
@@ -81,10 +84,10 @@ def _reject_text(table: Any, name: str) -> None:
             raise type(error)(message) from error
 
 
-def check_training_table(estimator: Any, X: Any) -> Any:
+def check_training_table(estimator: Any, X: Any, options: dict[str, Any] = FOREST_TABLE) -> Any:
     """X of fit; sets n_features_in_ and feature_names_in_."""
-    _reject_text(X, "X")
-    return validate_data(estimator, X, reset=True, **_TABLE_OPTIONS)
+    reject_text(X, "X")
+    return validate_data(estimator, X, reset=True, **options)
 
 
 def _is_plain_table(estimator: Any, X: Any) -> bool:
@@ -101,29 +104,37 @@ def _is_plain_table(estimator: Any, X: Any) -> bool:
     )
 
 
+def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
+    """X of predict, by what fit asked of tables."""
+    reject_text(X, "X")
+    return validate_data(estimator, X, reset=False, **options)
+
+
 def check_prediction_table(estimator: Any, X: Any) -> Any:
     """X of predict: as many features as in fit, in the same order. CSC becomes CSR."""
     if _is_plain_table(estimator, X):
         return X
-    _reject_text(X, "X")
-    checked = validate_data(estimator, X, reset=False, **_TABLE_OPTIONS)
+    checked = check_new_table(estimator, X, FOREST_TABLE)
     return checked.tocsr() if sparse.issparse(checked) else checked
 
 
-def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | None) -> Any:
+def check_unlabeled_table(
+    estimator: Any,
+    X_unlabeled: Any,
+    names: list[str] | None,
+    options: dict[str, Any] = FOREST_TABLE,
+) -> Any:
     """X_unlabeled of fit: the columns of X."""
-    _reject_text(X_unlabeled, "X_unlabeled")
+    reject_text(X_unlabeled, "X_unlabeled")
     shape = getattr(X_unlabeled, "shape", None)
     if (shape is not None and len(shape) >= 1 and shape[0] == 0) or (
         isinstance(X_unlabeled, list | tuple) and len(X_unlabeled) == 0
     ):
         raise ValueError(
-            "X_unlabeled has no rows: pass rows from deployment (a forest fitted without "
-            "X_unlabeled is a plain random forest of the known classes)"
+            "X_unlabeled has no rows: pass rows from deployment (a classifier that is fitted "
+            "without X_unlabeled learns the known classes only)"
         )
-    table = check_array(
-        X_unlabeled, input_name="X_unlabeled", estimator=estimator, **_TABLE_OPTIONS
-    )
+    table = check_array(X_unlabeled, input_name="X_unlabeled", estimator=estimator, **options)
     if table.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X_unlabeled has {table.shape[1]} features, but X has {estimator.n_features_in_}: "
@@ -144,36 +155,65 @@ def check_unlabeled_table(estimator: Any, X_unlabeled: Any, names: list[str] | N
     return table
 
 
-def check_training_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, X_unlabeled: Any
-) -> tuple[TrainingRows, Labels]:
-    """Stack labelled above unlabelled rows and code the labels.
+def check_training_labels(
+    estimator: Any, y: Any, n_rows: int, has_unlabeled: bool
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels of the labelled rows, and which rows of X are marked as unlabelled.
 
-    Labelled rows of weight zero are left out: they are not there. Their label stays a class.
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameter `unlabeled_label`.
+    y : array-like
+        Labels of X.
+    n_rows : int
+        Rows of X.
+    has_unlabeled : bool
+        Whether unlabelled rows are given apart from X.
     """
-    names = column_names(X)
-    table = check_training_table(estimator, X)
     if y is None:
         raise ValueError(
-            "This LACForestClassifier estimator requires y to be passed, but the target y is None"
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
         )
     labels = column_or_1d(y, warn=True)
-    if len(labels) != table.shape[0]:
-        raise ValueError(f"y has {len(labels)} labels, but X has {table.shape[0]} rows")
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} labels, but X has {n_rows} rows")
     sentinel = estimator.unlabeled_label
     has_sentinel = sentinel is not None
     marked = find_sentinel(labels, sentinel) if has_sentinel else np.zeros(len(labels), dtype=bool)
-    if has_sentinel and X_unlabeled is not None:
+    if has_sentinel and has_unlabeled:
         raise ValueError(
             "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: choose one"
         )
     if marked.all():
         raise ValueError("y holds no label: every row is marked by unlabeled_label")
-    labels = labels[~marked]
-    labels = check_labels(labels)
+    labels = check_labels(labels[~marked])
     if labels.dtype.kind == "f":
         check_array(labels, ensure_2d=False, input_name="y")
     check_classification_targets(labels)
+    return labels, marked
+
+
+def check_training_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    X_unlabeled: Any,
+    *,
+    options: dict[str, Any] = FOREST_TABLE,
+    always_new: bool = False,
+) -> tuple[TrainingRows, Labels]:
+    """Stack labelled above unlabelled rows and code the labels.
+
+    Labelled rows of weight zero are left out: they are not there. Their label stays a class. There
+    is a new class if there are unlabelled rows, or if the method can find one without them
+    (`always_new`).
+    """
+    names = column_names(X)
+    table = check_training_table(estimator, X, options)
+    labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
 
     known, codes = np.unique(labels, return_inverse=True)
     if len(known) > _MAX_KNOWN:
@@ -181,7 +221,8 @@ def check_training_rows(
     weight = check_weight(sample_weight, table.shape[0])
     weight = None if weight is None else weight[~marked]
     sampling_weight = weight
-    factors = class_weights(estimator.class_weight, known, labels, weight)
+    class_weight = getattr(estimator, "class_weight", None)
+    factors = class_weights(class_weight, known, labels, weight)
     source = "sample_weight"
     if factors is not None:
         source = "class_weight" if weight is None else "sample_weight times class_weight"
@@ -190,13 +231,12 @@ def check_training_rows(
     kept = np.ones(len(labels), dtype=bool) if weight is None else weight > 0
     if not kept.any():
         raise ValueError(f"{source} is zero for every labelled row: nothing is left to learn")
-    with np.errstate(over="ignore"):
-        if weight is not None and not np.isfinite(weight.sum()):
-            raise ValueError(f"{source} is too large: its sum is not finite. Scale it down.")
+    if weight is not None:
+        check_total(weight, source)
 
     parts = [table]
     if X_unlabeled is not None:
-        parts.append(check_unlabeled_table(estimator, X_unlabeled, names))
+        parts.append(check_unlabeled_table(estimator, X_unlabeled, names, options))
     n_unlabeled = int(marked.sum()) if X_unlabeled is None else parts[1].shape[0]
     order = None
     if marked.any() or not kept.all():
@@ -221,7 +261,7 @@ def check_training_rows(
         n_unlabeled=n_unlabeled,
         n_known=len(known),
     )
-    return rows, make_labels(known, estimator.new_label, n_unlabeled > 0)
+    return rows, make_labels(known, estimator.new_label, always_new or n_unlabeled > 0)
 
 
 def by_column(part: Any) -> Any:

@@ -11,6 +11,9 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from lacforest._parameters import is_real
 
+# Sum of weights: the criteria add up squares of it, which must stay numbers.
+MAX_WEIGHT = 1e100
+
 
 def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
@@ -40,6 +43,22 @@ def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
             f"sample_weight must not be negative, but entry {where} is {weight[where]}"
         )
     return weight
+
+
+def check_total(weight: NDArray[np.float64], source: str) -> None:
+    """Refuse weights whose squares would overflow or vanish: no cut would look better than none."""
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if total > MAX_WEIGHT:
+        raise ValueError(
+            f"{source} is too large: its sum is {total:.3g}, and {MAX_WEIGHT:g} is the most. "
+            "Scale it down."
+        )
+    if total < 1 / MAX_WEIGHT:
+        raise ValueError(
+            f"{source} is too small: its sum is {total:.3g}, and {1 / MAX_WEIGHT:g} is the least. "
+            "Scale it up."
+        )
 
 
 def class_weights(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from lacforest import AugmentedGiniCriterion
-from lacforest._grow import ForestGrower
+from lacforest._grow_lacforest import LACForestGrower
 from lacforest._validation import check_training_rows
 
 
@@ -57,7 +57,7 @@ class Exploration(NamedTuple):
 def explore(forest, problem):
     """Step I alone, as the estimator runs it, and the grower that ran it."""
     rows, _ = check_training_rows(forest, problem.X, problem.y, None, problem.X_unlabeled)
-    grower = ForestGrower(rows, forest._growth_options(rows))
+    grower = LACForestGrower(rows, forest._growth_options(rows))
     criterion = AugmentedGiniCriterion(problem.theta, rows.labeled_total, rows.n_unlabeled)
     explored = grower._explore(criterion)
     nodes = explored.trees.nodes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks import common
 from lacforest._coding import code_columns
-from lacforest._freeze import collect_trees
-from lacforest._grow import ForestGrower
+from lacforest._grow import TreePlan
+from lacforest._grow_lacforest import LACForestGrower
 from lacforest._pseudo import pseudo_labels
 from lacforest._tree._criterion import AugmentedGiniCriterion
 from lacforest._validation import check_training_rows
@@ -22,12 +22,12 @@ class Steps:
         data = common.table(name)
         forest = common.forest(data, n_estimators=20)
         self.rows, _ = check_training_rows(forest, data.X, data.y, None, data.X_unlabeled)
-        self.grower = ForestGrower(self.rows, forest._growth_options(self.rows))
+        self.grower = LACForestGrower(self.rows, forest._growth_options(self.rows))
         self.criterion = AugmentedGiniCriterion(
             data.theta, self.rows.labeled_total, self.rows.n_unlabeled
         )
         self.exploration = self.grower._explore(self.criterion)
-        scores = self.grower._score_unlabeled(self.exploration, self.criterion)
+        scores = self.grower.score_unlabeled(self.exploration.trees, self.criterion)
         self.chosen = pseudo_labels(scores, data.theta)
 
     def time_coding(self, name):
@@ -37,7 +37,7 @@ class Steps:
         self.grower._explore(self.criterion)
 
     def time_scores(self, name):
-        self.grower._score_unlabeled(self.exploration, self.criterion)
+        self.grower.score_unlabeled(self.exploration.trees, self.criterion)
 
     def time_step_two(self, name):
         self.grower._refine(self.exploration, self.chosen, self.criterion)
@@ -57,7 +57,7 @@ class Split:
         y = rng.integers(5, size=n_rows // 2)
         forest = common.LACForestClassifier(max_depth=1, max_features=4, random_state=0)
         self.rows, _ = check_training_rows(forest, X[: len(y)], y, None, X[len(y) :])
-        self.grower = ForestGrower(self.rows, forest._growth_options(self.rows))
+        self.grower = LACForestGrower(self.rows, forest._growth_options(self.rows))
         self.criterion = AugmentedGiniCriterion(0.5, len(y), n_rows - len(y))
 
     def time_search(self, n_rows, n_distinct):
@@ -65,7 +65,5 @@ class Split:
 
         everyone = np.ones(self.rows.table.n_rows, dtype=np.uint8)
         grower = self.grower
-        grown = grower._grow_all(
-            self.criterion, grower._limits(search_on=False), everyone, grower.explore_seeds, None
-        )
-        collect_trees(grown, grower.options.n_trees, self.rows.n_known + 1)
+        limits = grower.limits(1, search_on=False)
+        grower.grow_trees(TreePlan(self.criterion, limits, grower.explore_seeds, everyone))

@@ -3,13 +3,15 @@
 from lacforest._tree._buffers cimport GrowingTree, StopSignal
 from lacforest._tree._ranks cimport CodedColumns
 from lacforest._tree._types cimport (
-    AugmentedGini, CodeTable, Limits, Workspace, int32_t, int64_t, uint64_t
+    AugmentedGini, CodeTable, Limits, RandomCut, Workspace, int32_t, int64_t, uint64_t
 )
 
 
-# Grow every open slice of the tree; augmented = NULL grows by Gini impurity.
+# Grow every open slice of the tree; augmented = NULL grows by Gini impurity, random = NULL tries
+# every cut of a drawn feature.
 cdef int grow_tree(
     const AugmentedGini* augmented,
+    const RandomCut* random,
     bint narrow,
     const CodeTable* table,
     const Limits* limits,

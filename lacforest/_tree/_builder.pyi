@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from lacforest._tree._buffers import StopSignal
 from lacforest._tree._criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._tree._ranks import CodedColumns
+from lacforest._tree._ranks import CodedColumns, ColumnValues
 
 def grow_trees(
     columns: CodedColumns,
+    values: ColumnValues | None,
     classes: NDArray[np.uint16],
     weight: NDArray[np.float64] | None,
     taking_part: NDArray[np.uint8],

@@ -12,12 +12,12 @@ from lacforest._tree._criterion cimport (
 )
 from lacforest._tree._keys cimport bit_length, row_amount
 from lacforest._tree._partition cimport reseed_by_leaf, split
-from lacforest._tree._ranks cimport CodedColumns
+from lacforest._tree._ranks cimport CodedColumns, ColumnValues
 from lacforest._tree._sampling cimport draw_with_replacement
 from lacforest._tree._splitter cimport best_split
 from lacforest._tree._types cimport (
-    AugmentedGini, CodeTable, Gini, Limits, Node, Slice, Split, Workspace, class_t,
-    check, count_t, criterion_t, row_t
+    AugmentedGini, CodeTable, EveryCut, Gini, Limits, Node, RandomCut, Slice, Split, Workspace,
+    check, class_t, count_t, criterion_t, policy_t, row_t
 )
 
 import numpy as np
@@ -68,13 +68,13 @@ cdef int _close_leaf(
     cdef double* row
     tree.nodes[node].feature = 0
     tree.nodes[node].left = -1
+    tree.nodes[node].key.n_rows = <double> n_rows
     if criterion_t is Gini:
         last_present = 0
         for k in range(work.n_classes):
             if counts[k] > 0:
                 n_present += 1
                 last_present = k
-        tree.nodes[node].key.n_rows = <double> n_rows
         if n_present == 0:
             # Unlabelled rows came here in Step I (gamma = 0), and none got a pseudo-label. All that
             # is known of the leaf is Definition 1: no labelled row, so it is new.
@@ -91,6 +91,7 @@ cdef int _close_leaf(
 
 cdef int _grow(
     const criterion_t* criterion,
+    const policy_t* policy,
     const CodeTable* table,
     const Limits* limits,
     Workspace* work,
@@ -138,19 +139,22 @@ cdef int _grow(
             and not is_settled(criterion, n_labeled, n_unlabeled, sum_squares)
         ):
             best = best_split(
-                criterion, table, limits, work, here.start, here.end,
+                criterion, policy, table, limits, work, here.start, here.end,
                 n_labeled, n_unlabeled, sum_squares, &random_state,
             )
         if best.feature < 0:
-            _close_leaf(criterion, tree, work, here.node, n_labeled)
+            _close_leaf(criterion, tree, work, here.node, n_labeled + n_unlabeled)
             continue
 
         middle = split(table, work, here.start, here.end, &best)
         left = tree.add_nodes(2)
         tree.nodes[here.node].feature = best.feature if best.missing_left else ~best.feature
         tree.nodes[here.node].left = left
-        tree.nodes[here.node].key.cut.last = best.cut
-        tree.nodes[here.node].key.cut.next = best.next
+        if policy_t is EveryCut:
+            tree.nodes[here.node].key.cut.last = best.cut
+            tree.nodes[here.node].key.cut.next = best.next
+        else:
+            tree.nodes[here.node].key.threshold = best.threshold
         tree.importances[best.feature] += (
             side_loss(criterion, <double> n_labeled, <double> n_unlabeled, <double> sum_squares)
             - best.loss
@@ -160,8 +164,42 @@ cdef int _grow(
     return 0
 
 
+cdef int _grow_by(
+    const criterion_t* criterion,
+    const RandomCut* random,
+    bint narrow,
+    const CodeTable* table,
+    const Limits* limits,
+    Workspace* work,
+    GrowingTree tree,
+    uint64_t seed,
+    StopSignal stop,
+) except -1 nogil:
+    """The grow loop compiled for this policy and these counts."""
+    cdef EveryCut every
+    every.nothing = False
+    if random != NULL and narrow:
+        _grow[criterion_t, RandomCut, int64_t](
+            criterion, random, table, limits, work, tree, seed, stop, 0
+        )
+    elif random != NULL:
+        _grow[criterion_t, RandomCut, double](
+            criterion, random, table, limits, work, tree, seed, stop, 0
+        )
+    elif narrow:
+        _grow[criterion_t, EveryCut, int64_t](
+            criterion, &every, table, limits, work, tree, seed, stop, 0
+        )
+    else:
+        _grow[criterion_t, EveryCut, double](
+            criterion, &every, table, limits, work, tree, seed, stop, 0
+        )
+    return 0
+
+
 cdef int grow_tree(
     const AugmentedGini* augmented,
+    const RandomCut* random,
     bint narrow,
     const CodeTable* table,
     const Limits* limits,
@@ -172,14 +210,10 @@ cdef int grow_tree(
 ) except -1 nogil:
     cdef Gini plain
     plain.n_known = <class_t> (work.n_classes - 1)
-    if augmented != NULL and narrow:
-        _grow[AugmentedGini, int64_t](augmented, table, limits, work, tree, seed, stop, 0)
-    elif augmented != NULL:
-        _grow[AugmentedGini, double](augmented, table, limits, work, tree, seed, stop, 0)
-    elif narrow:
-        _grow[Gini, int64_t](&plain, table, limits, work, tree, seed, stop, 0)
+    if augmented != NULL:
+        _grow_by[AugmentedGini](augmented, random, narrow, table, limits, work, tree, seed, stop)
     else:
-        _grow[Gini, double](&plain, table, limits, work, tree, seed, stop, 0)
+        _grow_by[Gini](&plain, random, narrow, table, limits, work, tree, seed, stop)
     return 0
 
 
@@ -279,6 +313,7 @@ cdef int _open_slices(
 
 def grow_trees(
     CodedColumns columns,
+    ColumnValues values,
     const class_t[::1] classes,
     const double[::1] weight,
     const uint8_t[::1] taking_part,
@@ -297,6 +332,8 @@ def grow_trees(
     Parameters
     ----------
     columns : CodedColumns
+    values : ColumnValues or None
+        Given, each drawn feature has one candidate, a random cut; None tries every cut.
     classes : uint16 array of shape (n_rows,)
         Class code of each row; ``n_classes - 1`` marks rows that carry no label (phase 1) or a
         pseudo-label (phase 2).
@@ -325,9 +362,9 @@ def grow_trees(
     Returns
     -------
     list of (nodes, counts, impure, importances)
-        NODE array whose inner nodes hold cuts in codes; labelled and unlabelled rows of each node
-        (phase 1, else None); class counts of the leaves that hold several classes; total decrease
-        of the criterion by feature.
+        NODE array whose inner nodes hold cuts in codes (random cuts: thresholds); labelled and
+        unlabelled rows of each node (phase 1, else None); class counts of the leaves that hold
+        several classes; total decrease of the criterion by feature.
     """
     cdef int64_t n_rows = columns.table.n_rows
     cdef int64_t n_trees = seeds.shape[0]
@@ -358,7 +395,8 @@ def grow_trees(
             )
             _open_slices(&columns.table, tree, &scratch.work, n_seated, start)
             grow_tree(
-                &augmented if is_augmented else NULL, narrow, &columns.table, &rules,
+                &augmented if is_augmented else NULL,
+                &values.policy if values is not None else NULL, narrow, &columns.table, &rules,
                 &scratch.work, tree, seeds[i], stop,
             )
         grown.append(tree.to_arrays(is_augmented))

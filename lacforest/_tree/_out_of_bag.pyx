@@ -141,7 +141,7 @@ def out_of_bag_sums(
             tree.clear()
             tree.add_nodes(1)
             tree.push(0, n_drawn, 0, 0)
-            grow_tree(NULL, narrow, &columns.table, &rules, work, tree, seeds[i], stop)
+            grow_tree(NULL, NULL, narrow, &columns.table, &rules, work, tree, seeds[i], stop)
             _keep_values_apart(tree, &columns.table)
             # Growing moved the drawn rows alone, and its keys are done with.
             leaf = <int32_t*> work.keys

@@ -1,8 +1,11 @@
 """The coded columns of a fit, owned by Python and read through a CodeTable."""
 
-from lacforest._tree._types cimport CodeTable
+from cython cimport final
+
+from lacforest._tree._types cimport CodeTable, RandomCut
 
 
+@final
 cdef class CodedColumns:
     cdef CodeTable table
     cdef readonly tuple columns      # one array of codes a feature; keeps the memory alive
@@ -10,3 +13,10 @@ cdef class CodedColumns:
     cdef object _widths
     cdef readonly object n_codes     # distinct values of each column
     cdef readonly object has_missing
+
+
+@final
+cdef class ColumnValues:
+    cdef RandomCut policy
+    cdef readonly tuple values       # one array a feature; keeps the memory alive
+    cdef object _addresses

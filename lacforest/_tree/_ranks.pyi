@@ -1,9 +1,10 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+@final
 class CodedColumns:
     def __init__(
         self, columns: Sequence[NDArray[Any]], n_codes: ArrayLike, has_missing: ArrayLike
@@ -14,6 +15,12 @@ class CodedColumns:
     def n_codes(self) -> NDArray[np.uint32]: ...
     @property
     def has_missing(self) -> NDArray[np.uint8]: ...
+
+@final
+class ColumnValues:
+    def __init__(self, values: Sequence[NDArray[np.float64]]) -> None: ...
+    @property
+    def values(self) -> tuple[NDArray[np.float64], ...]: ...
 
 def rank_codes(
     values: NDArray[Any],
@@ -29,4 +36,7 @@ def assign_thresholds(
     members: NDArray[np.uint32],
     values: NDArray[np.float64],
     thresholds: NDArray[np.float64] | None,
+) -> None: ...
+def code_thresholds(
+    nodes: NDArray[Any], members: NDArray[np.uint32], values: NDArray[np.float64]
 ) -> None: ...

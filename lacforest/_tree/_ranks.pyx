@@ -4,6 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
+from lacforest._tree._keys cimport last_at_most
 from lacforest._tree._types cimport Node, code_t
 
 import numpy as np
@@ -43,6 +44,22 @@ cdef class CodedColumns:
         self.table.has_missing = &missing[0]
         self.table.n_features = <int32_t> len(self.columns)
         self.table.n_rows = self.columns[0].shape[0]
+
+
+cdef class ColumnValues:
+    """The distinct values of every column: what random cuts are drawn between.
+
+    Parameters
+    ----------
+    values : sequence of float64 arrays
+        Ascending, one a column of the CodedColumns they belong to, in the order of its codes.
+    """
+
+    def __init__(self, values):
+        self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
+        self._addresses = np.array([v.ctypes.data for v in self.values], dtype=np.uintp)
+        cdef const uintptr_t[::1] addresses = self._addresses
+        self.policy.values = &addresses[0]
 
 
 cdef inline uint64_t _ordered_bits(value_t value) noexcept nogil:
@@ -164,20 +181,6 @@ cdef inline double _midpoint(double low, double high) noexcept nogil:
     return middle if low <= middle < high else low
 
 
-cdef inline code_t _last_at_most(
-    const double* values, code_t low, code_t high, double bound
-) noexcept nogil:
-    """Largest code in [low, high] whose value is <= bound, given that low's is."""
-    cdef code_t middle
-    while low < high:
-        middle = low + (high - low + 1) // 2
-        if values[middle] <= bound:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
 def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
     """Inner nodes, but for those to skip, ordered by the feature they split on.
 
@@ -265,5 +268,33 @@ def assign_thresholds(
                 continue
             thresholds[members[i]] = threshold
             if threshold < INFINITY:
-                last = _last_at_most(&values[0], last, node.key.cut.next - 1, threshold)
+                last = last_at_most(&values[0], last, node.key.cut.next - 1, threshold)
             node.key.cut.last = last
+
+
+def code_thresholds(nodes, const uint32_t[::1] members, const double[::1] values):
+    """Cuts of the inner nodes that split on one feature, in place of their thresholds.
+
+    The counterpart of `assign_thresholds` for nodes that random cuts made.
+
+    Parameters
+    ----------
+    nodes : NODE array
+        Inner nodes in thresholds, none of them below the smallest value.
+    members : uint32 array
+        Indices of the nodes that split on this feature.
+    values : float64 array of shape (n_codes,)
+        Distinct values of the column in ascending order.
+    """
+    cdef uint8_t[::1] node_bytes = nodes.view(np.uint8)
+    cdef Node* all_nodes = <Node*> &node_bytes[0]
+    cdef Node* node
+    cdef code_t n_codes = <code_t> values.shape[0]
+    cdef code_t last
+    cdef int64_t i
+    with nogil:
+        for i in range(members.shape[0]):
+            node = all_nodes + members[i]
+            last = last_at_most(&values[0], 0, n_codes - 1, node.key.threshold)
+            node.key.cut.last = last
+            node.key.cut.next = last + 1

@@ -56,6 +56,21 @@ ctypedef fused criterion_t:
     Gini
 
 
+cdef struct EveryCut:
+    # Candidates of a feature: all cuts between neighbouring values; see _every_cut.pxd
+    bint nothing                 # a struct may not be empty
+
+
+cdef struct RandomCut:
+    # Candidates of a feature: one cut, drawn between its extremes; see _random_cut.pxd
+    const uintptr_t* values      # address of each column's distinct values, n_codes[f] doubles
+
+
+ctypedef fused policy_t:
+    EveryCut
+    RandomCut
+
+
 cdef struct SideTerms:
     # Weight times impurity of one child, kept as base - part / whole
     double base
@@ -82,6 +97,7 @@ cdef struct Split:
     bint missing_left
     bint has_missing             # does some row of the node miss the feature?
     double n_left                # rows (by weight) that go left
+    double threshold             # where a random cut fell
 
 
 cdef struct CodeRange:
@@ -107,7 +123,7 @@ cdef struct Cut:
 
 cdef union Key:
     Cut cut                      # inner node that still grows
-    double threshold             # inner node of a frozen forest (_ranks puts it there)
+    double threshold             # inner node of a frozen forest, or one that a random cut made
     double n_rows                # leaf: how many rows it holds, by weight
 
 
@@ -145,3 +161,4 @@ cdef struct Workspace:
 
 cdef enum:
     N_CELLS = 1 << 15            # cells of the counting path: 256 KiB, within L2
+    CELLS_PER_ROW = 4            # counting pays while the table has at most this many cells a row

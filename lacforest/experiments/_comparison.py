@@ -15,6 +15,9 @@ from lacforest.experiments._paper import paper_figure
 
 TITLES = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "auc": "AUC of the new class"}
 _LEVEL = 0.05
+# Means that differ by less are the same figure, on other splits and with other settings.
+_CLOSE = 0.04
+_ENOUGH = 2 / 3
 # Differences below this are rounding: measures are shares of a hundred rows.
 _NO_NOISE = 1e-9
 
@@ -144,5 +147,39 @@ def check_against_paper(cells: Sequence[Cell]) -> list[str]:
         checks.append(
             f"{word} accuracy of {method} on {cell.dataset} is {cell.mean:.4f} ± {error:.4f} "
             f"(standard error), the paper's {cell.paper[0]:.4f}."
+        )
+    return checks
+
+
+def check_compared(cells: Sequence[Cell]) -> list[str]:
+    """Whether compared methods reproduce the paper's accuracies, and the first comes first."""
+    own = [cell for cell in cells if cell.measure == "accuracy" and cell.setting == Setting()]
+    first, *others = dict.fromkeys(cell.method for cell in own)
+    checks = []
+    for method in others:
+        differences = {
+            cell.dataset: cell.mean - cell.paper[0]
+            for cell in own
+            if cell.method == method and cell.paper is not None
+        }
+        if not differences:
+            continue
+        far = [f"{name} {d:+.3f}" for name, d in differences.items() if abs(d) > _CLOSE]
+        n_close = len(differences) - len(far)
+        word = "holds:" if n_close >= _ENOUGH * len(differences) else "FAILS:"
+        checks.append(
+            f"{word} accuracy of {method} is within {_CLOSE} of the paper's on {n_close} of "
+            f"{len(differences)} datasets" + (f"; not on {', '.join(far)}." if far else ".")
+        )
+    if others:
+        means = {
+            method: float(np.mean([cell.mean for cell in own if cell.method == method]))
+            for method in (first, *others)
+        }
+        best = max(others, key=lambda method: means[method])
+        word = "holds:" if means[first] >= means[best] - _NO_NOISE else "FAILS:"
+        checks.append(
+            f"{word} the average accuracy of {first} is {means[first]:.4f}, that of the next best, "
+            f"{best}, {means[best]:.4f}."
         )
     return checks

@@ -20,6 +20,7 @@ from lacforest import __version__, datasets
 from lacforest.experiments import _methods
 from lacforest.experiments._methods import make_method
 from lacforest.experiments._runner import ResultsFile, run_jobs
+from lacforest.experiments._told import ToldForest
 from lacforest.metrics import accuracy_score, macro_f1_score, new_class_auc
 from lacforest.mixture import ThetaWarning
 from lacforest.model_selection import AugmentedSplit, make_augmented_split
@@ -194,7 +195,8 @@ class LearningExperiment:
         with warnings.catch_warnings():
             # Some splits of a hundred cannot tell theta; the table shows what came of it.
             warnings.simplefilter("ignore", ThetaWarning)
-            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
+            told = {"y_unlabeled": split.y_unlabeled} if isinstance(model, ToldForest) else {}
+            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled, **told)
         seconds = time.perf_counter() - started
         predicted = model.predict(split.X_test)
         score = model.novelty_score(split.X_test)

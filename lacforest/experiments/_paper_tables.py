@@ -13,6 +13,7 @@ from lacforest.experiments._comparison import (
     TITLES,
     Cell,
     check_against_paper,
+    check_compared,
     long_rows,
     win_tie_loss,
 )
@@ -72,6 +73,10 @@ def _markdown(lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def _checks(cells: Sequence[Cell]) -> list[str]:
+    return [*check_against_paper(cells), *check_compared(cells)]
+
+
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
     """Tables of all measures; CSV and JSON hold all digits, one row a cell."""
     rows = long_rows(cells)
@@ -82,7 +87,7 @@ def render_comparison(cells: Sequence[Cell], form: str) -> str:
         writer.writerows(rows)
         return text.getvalue().rstrip("\n")
     if form == "json":
-        return json.dumps({"table": rows, "checks": check_against_paper(cells)}, indent=2)
+        return json.dumps({"table": rows, "checks": _checks(cells)}, indent=2)
     blocks = []
     for measure, title in TITLES.items():
         if form == "latex":
@@ -94,5 +99,5 @@ def render_comparison(cells: Sequence[Cell], form: str) -> str:
             blocks.append(f"{title}\n{_text(_lines(cells, measure, _show))}")
     if form != "latex":
         blocks.append(_NOTE.format(first=cells[0].method))
-        blocks.append("\n".join(check_against_paper(cells)))
+        blocks.append("\n".join(_checks(cells)))
     return "\n\n".join(block for block in blocks if block)

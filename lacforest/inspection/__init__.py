@@ -6,6 +6,7 @@ from lacforest.inspection._importances import new_versus_known_importances
 from lacforest.inspection._novelty_histogram import NoveltyHistogramDisplay
 from lacforest.inspection._oscr import OSCRDisplay
 from lacforest.inspection._permutation import permutation_importance
+from lacforest.inspection._plot_tree import plot_tree
 from lacforest.inspection._theta_sensitivity import ThetaSensitivityDisplay
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "ThetaSensitivityDisplay",
     "new_versus_known_importances",
     "permutation_importance",
+    "plot_tree",
 ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._base_forest import BaseLACForest, check_is_forest
 from lacforest._coding import split_features
-from lacforest._forest import LACForestClassifier
-from lacforest._grow import _mean_importances
+from lacforest._grow import mean_importances
 from lacforest.metrics._report import find_classifier
 
 
-def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.float64]:
+def new_versus_known_importances(forest: BaseLACForest) -> NDArray[np.float64]:
     r"""How much each feature tells new rows from known ones, in Step I.
 
     ``feature_importances_`` counts all that a split is good for, also for telling known classes
@@ -22,7 +22,7 @@ def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.floa
 
     Parameters
     ----------
-    forest : LACForestClassifier
+    forest : LACForestClassifier or LACExtraTreesClassifier
         Fitted with unlabelled rows.
 
     Returns
@@ -58,9 +58,8 @@ def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.floa
     >>> new_versus_known_importances(forest).round(1)
     array([0.2, 0.8])
     """
-    if not isinstance(forest, LACForestClassifier):
-        raise TypeError(f"forest must be a LACForestClassifier, got {type(forest).__name__}")
-    arrays = find_classifier(forest)._forest
+    check_is_forest(forest)
+    arrays = find_classifier(forest)._step_one_arrays
     first = np.repeat(arrays.explored_start[:-1], arrays.n_explored)
     tree = np.repeat(np.arange(arrays.n_trees), arrays.n_explored)
     # Nodes of Step I come first in each tree, and children within it are numbered from there.
@@ -75,4 +74,4 @@ def new_versus_known_importances(forest: LACForestClassifier) -> NDArray[np.floa
         (tree[split], split_features(nodes["feature"][split])),
         impurity[split] - impurity[left] - impurity[left + 1],
     )
-    return _mean_importances(decrease)
+    return mean_importances(decrease)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lacforest._forest import LACForestClassifier
+from lacforest._base_forest import BaseLACForest, check_is_forest
 from lacforest._parameters import check_int, is_int
 from lacforest._plotting import KNOWN_COLOR, NEW_COLOR, ink, make_axes
 from lacforest.metrics._report import find_classifier
@@ -59,7 +59,7 @@ class ThetaSensitivityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        forest: LACForestClassifier,
+        forest: BaseLACForest,
         X: Any,
         y: Any,
         X_unlabeled: Any = None,
@@ -75,7 +75,7 @@ class ThetaSensitivityDisplay:
 
         Parameters
         ----------
-        forest : LACForestClassifier
+        forest : LACForestClassifier or LACExtraTreesClassifier
             Fitted with unlabelled rows. With an integer as its ``random_state``, copies differ by
             theta alone.
         X, y, X_unlabeled
@@ -111,8 +111,7 @@ class ThetaSensitivityDisplay:
         True
         >>> plt.close(display.figure_)
         """
-        if not isinstance(forest, LACForestClassifier):
-            raise TypeError(f"forest must be a LACForestClassifier, got {type(forest).__name__}")
+        check_is_forest(forest)
         fitted: Any = find_classifier(forest)
         counted = X_unlabeled if X_test is None else X_test
         if counted is None:
@@ -166,7 +165,7 @@ class ThetaSensitivityDisplay:
         return self
 
 
-def _check_thetas(thetas: Any, forest: LACForestClassifier) -> NDArray[np.float64]:
+def _check_thetas(thetas: Any, forest: BaseLACForest) -> NDArray[np.float64]:
     if is_int(thetas):
         check_int("thetas", thetas, 2)
         if forest.theta_interval_ is None:
@@ -185,5 +184,5 @@ def _check_thetas(thetas: Any, forest: LACForestClassifier) -> NDArray[np.float6
     return values
 
 
-def _share_called_new(forest: LACForestClassifier, X: Any) -> float:
+def _share_called_new(forest: BaseLACForest, X: Any) -> float:
     return float(np.mean(forest.predict(X) == forest.new_label_))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest import LACForestClassifier, __version__
+from lacforest import __version__
+from lacforest._base_forest import BaseLACForest
 from lacforest.inspection import (
     ConfusionDisplay,
     NoveltyHistogramDisplay,
@@ -38,7 +39,7 @@ _MEASURES = {
 
 def write_report(
     path: str | os.PathLike[str],
-    forest: LACForestClassifier,
+    forest: BaseLACForest,
     X: Any,
     y_true: Any = None,
     *,
@@ -56,7 +57,7 @@ def write_report(
     ----------
     path : path
         The file to write; written under a temporary name and renamed.
-    forest : LACForestClassifier
+    forest : LACForestClassifier or LACExtraTreesClassifier
         Fitted with unlabelled rows.
     X : array-like of shape (n_rows, n_features)
         Rows to report on.
@@ -101,7 +102,7 @@ def write_report(
     write_page(page, path)
 
 
-def _lead(forest: LACForestClassifier, is_new: NDArray[np.bool_]) -> str:
+def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
     share = f"{is_new.mean():.1%} of {len(is_new)} rows are called new"
     if forest.theta_interval_ is None:
         return f"{share}; theta was given as {forest.theta_:.3f}."
@@ -112,7 +113,7 @@ def _lead(forest: LACForestClassifier, is_new: NDArray[np.bool_]) -> str:
     )
 
 
-def _cards(forest: LACForestClassifier, is_new: NDArray[np.bool_]) -> list[Card]:
+def _cards(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> list[Card]:
     return [
         Card(f"{forest.theta_:.3f}", "theta, share of new rows"),
         Card(f"{int(is_new.sum()):,}", "rows called new"),
@@ -121,7 +122,7 @@ def _cards(forest: LACForestClassifier, is_new: NDArray[np.bool_]) -> list[Card]
     ]
 
 
-def _quality(forest: LACForestClassifier, X: Any, y_true: Any) -> Section | None:
+def _quality(forest: BaseLACForest, X: Any, y_true: Any) -> Section | None:
     if y_true is None:
         return None
     measures = augmented_scores(forest, X, y_true)
@@ -134,7 +135,7 @@ def _quality(forest: LACForestClassifier, X: Any, y_true: Any) -> Section | None
 
 
 def _pictures(
-    forest: LACForestClassifier, X: Any, y_true: Any, training: tuple[Any, Any, Any] | None
+    forest: BaseLACForest, X: Any, y_true: Any, training: tuple[Any, Any, Any] | None
 ) -> Section:
     pictures: list[Picture] = [
         draw(
@@ -198,9 +199,7 @@ def _checks(diagnosis: ThetaReport | None) -> Section | None:
     return Section("Does the data support theta?", findings=findings)
 
 
-def _importances(
-    forest: LACForestClassifier, feature_names: Sequence[str] | None
-) -> Section | None:
+def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
     values = new_versus_known_importances(forest)
     if not values.any():
         return None
@@ -233,7 +232,7 @@ def _newest(novelty: NDArray[np.float64], predicted: NDArray[Any]) -> Section:
     )
 
 
-def _facts(forest: LACForestClassifier, facts: dict[str, str]) -> Section:
+def _facts(forest: BaseLACForest, facts: dict[str, str]) -> Section:
     known = ", ".join(map(str, forest.known_classes_[:20]))
     if len(forest.known_classes_) > 20:
         known += f" and {len(forest.known_classes_) - 20} more"

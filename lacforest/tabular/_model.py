@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest import LACForestClassifier, __version__
+from lacforest import LACExtraTreesClassifier, LACForestClassifier, __version__
+from lacforest._base_forest import BaseLACForest
 from lacforest._persistence import ModelFileError, read_attachment, save_forest
 from lacforest.tabular._coder import TableCoder, UnseenValues
 from lacforest.tabular._columns import is_plain
@@ -89,12 +90,17 @@ def code_tables(
     return CodedTables(X, y, coder.encode(unlabeled, source=sources[1]))
 
 
+_FORESTS: dict[str, type[BaseLACForest]] = {
+    cls.__name__: cls for cls in (LACForestClassifier, LACExtraTreesClassifier)
+}
+
+
 class TabularModel:
     """A forest that takes tables as they come from files.
 
     Parameters
     ----------
-    forest : LACForestClassifier, optional
+    forest : LACForestClassifier or LACExtraTreesClassifier, optional
         The forest to fit, with its parameters.
     coder : TableCoder, optional
         How to code columns.
@@ -126,9 +132,9 @@ class TabularModel:
     """
 
     def __init__(
-        self, forest: LACForestClassifier | None = None, coder: TableCoder | None = None
+        self, forest: BaseLACForest | None = None, coder: TableCoder | None = None
     ) -> None:
-        self.forest = LACForestClassifier() if forest is None else forest
+        self.forest: BaseLACForest = LACForestClassifier() if forest is None else forest
         self.coder = TableCoder() if coder is None else coder
         self.target: str | None = None
         self.version: str | None = __version__
@@ -235,7 +241,7 @@ class TabularModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write forest and coding to one file; an old file is replaced whole.
 
-        `LACForestClassifier.load` reads it as well, and gets the forest alone.
+        The `load` of the forest's class reads it as well, and gets the forest alone.
         """
         check_is_fitted(self.forest)
         attachment = {
@@ -249,11 +255,13 @@ class TabularModel:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model written by `save`.
 
-        A file that `LACForestClassifier.save` wrote holds no coding: the model takes numbers only
+        A file that the `save` of a forest wrote holds no coding: the model takes numbers only
         then, which its `notes` say.
         """
-        attachment = read_attachment(LACForestClassifier, path)
-        forest = LACForestClassifier.load(path)
+        name, attachment = read_attachment(path)
+        if name not in _FORESTS:
+            raise ModelFileError(f"{Path(path)} cannot be loaded: it holds a {name}, not a forest")
+        forest = _FORESTS[name].load(path)
         if attachment is None or "table" not in attachment:
             model = cls(forest, TableCoder.of_numbers(_names_of(forest)))
             model.version = None
@@ -278,7 +286,7 @@ class TabularModel:
         return model
 
 
-def _names_of(forest: LACForestClassifier) -> list[str]:
+def _names_of(forest: BaseLACForest) -> list[str]:
     """Names of features; X0, X1 and so on, as in an NPZ file, if the forest has none."""
     names = getattr(forest, "feature_names_in_", None)
     if names is None:

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from two_tables import DEPLOYED, LABELLED, fit_words
 
-from lacforest import LACForestClassifier, __version__, demo
+from lacforest import LACExtraTreesClassifier, LACForestClassifier, __version__, demo
 from lacforest.cli import main
 from lacforest.tabular import TabularModel
 
@@ -43,6 +43,17 @@ def test_the_same_as_in_python(run, folder):
     expected.fit(X, LABELLED["kind"].to_numpy(), X_unlabeled=U)
     assert model.coder.columns_[2].coding == "onehot"
     assert_array_equal(model.forest.predict_proba(U), expected.predict_proba(U))
+
+
+def test_extremely_randomised_trees(run, folder):
+    outcome = run(*fit_words("--method", "lacextratrees"))
+    assert (outcome.code, outcome.err) == (0, "")
+    model = TabularModel.load(folder / "model.lac")
+    assert isinstance(model.forest, LACExtraTreesClassifier)
+    assert len(model.forest.estimators_) == 5
+    scored = run("predict", "model.lac", "prod.csv", "-o", "scored.csv")
+    assert (scored.code, scored.new_files) == (0, ["scored.csv"])
+    assert run("inspect", "model.lac").code == 0
 
 
 def test_fit_as_json(run):

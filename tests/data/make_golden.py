@@ -1,10 +1,10 @@
-"""Write forest-v2.lac and what it predicts. Run once a format version, never to please a test.
+"""Write forest-v3.lac and what it predicts. Run once a format version, never to please a test.
 
     python tests/data/make_golden.py
 
 The files beside this script stay as they are for as long as lacforest reads their format version:
-they stand for all models that users have saved. forest-v1 was made with ``theta=0.5``, by this
-script as it was then.
+they stand for all models that users have saved. forest-v1 was made with ``theta=0.5`` and forest-v2
+with LACForestClassifier, by this script as it was then: from version 3 on a file may hold two forests.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier
 from lacforest._persistence import VERSION
 from lacforest.mixture import RankMixture, ThetaEstimator
 
@@ -24,10 +24,10 @@ def make_forest():
     X = np.vstack([rng.normal(size=(20, 3)), np.array([3, 0, 0]) + rng.normal(size=(20, 3))])
     deployed = np.vstack([X[::2], np.array([1.5, 4, 0]) + rng.normal(size=(20, 3))])
     deployed[::6, 2] = np.nan
-    forest = LACForestClassifier(
+    forest = LACExtraTreesClassifier(
         n_estimators=3,
         theta=RankMixture(level=0.8, n_bootstrap=20),
-        gamma=0.05,
+        n_explorers=2,
         class_weight={"cat": 1.5},
         new_label="neither",
         random_state=7,

@@ -152,6 +152,27 @@ def test_weights_in_two_dimensions():
     assert_refused(ValueError, message, sample_weight=ONES[:, None])
 
 
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (1e307, "sample_weight is too large: its sum is inf, and 1e.100 is the most. Scale it"),
+        (1e160, r"sample_weight is too large: its sum is 6e\+161, and .* Scale it down"),
+        (1e-160, "sample_weight is too small: its sum is 6e-159, and 1e-100 is the least. Scale"),
+        (5e-324, "sample_weight is too small: .* Scale it up"),
+    ],
+)
+def test_weights_whose_squares_are_no_numbers(weight, message):
+    # Their forest would find no split, and look as if the data had none.
+    assert_refused(ValueError, message, sample_weight=weight * ONES)
+
+
+@pytest.mark.parametrize("weight", [1e98, 1e-98])
+def test_weights_that_can_just_be_squared(weight):
+    forest = small_forest().fit(X, y, sample_weight=weight * ONES, X_unlabeled=U)
+    assert (forest._forest.n_explored > 1).all()
+    assert np.isfinite(forest.predict_proba(U)).all()
+
+
 def test_weights_of_zero_only():
     message = "sample_weight is zero for every labelled row: nothing is left to learn"
     assert_refused(ValueError, message, sample_weight=0 * ONES)

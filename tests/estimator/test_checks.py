@@ -2,12 +2,16 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.mixture import BestBin
 
 
 @parametrize_with_checks(
-    [LACForestClassifier(n_estimators=20), LACForestClassifier(n_estimators=3, theta=BestBin())]
+    [
+        LACForestClassifier(n_estimators=20),
+        LACForestClassifier(n_estimators=3, theta=BestBin()),
+        LACExtraTreesClassifier(n_estimators=20, n_explorers=20),
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -109,6 +109,12 @@ def test_parameters_that_a_file_cannot_hold(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_jobs_that_no_loaded_model_could_use(tmp_path):
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        fitted_forest().set_params(n_jobs=0).save(tmp_path / "forest.lac")
+    assert os.listdir(tmp_path) == []
+
+
 def test_labels_that_are_objects(tmp_path):
     forest = small_forest().fit(X, y)
     forest.classes_ = forest.known_classes_ = np.array([("a", 1), ("b", 2), None], dtype=object)[:2]

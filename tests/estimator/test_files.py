@@ -220,7 +220,7 @@ def test_compression_saves_room(tmp_path):
 def test_attachments_come_back_and_change_nothing(tmp_path, attachment):
     path = tmp_path / "forest.lac"
     save_forest(fitted_forest(), path, compress=True, attachment=attachment)
-    assert read_attachment(LACForestClassifier, path) == attachment
+    assert read_attachment(path) == ("LACForestClassifier", attachment)
     assert_same_model(fitted_forest(), LACForestClassifier.load(path))
 
 

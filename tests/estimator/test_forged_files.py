@@ -67,7 +67,7 @@ BAD_TREES = {
     "the largest feature": (set_node("feature", "inner", 2**31 - 1), "feature"),
     "the smallest feature": (set_node("feature", "inner", -(2**31)), "feature"),
     "threshold that is no number": (set_node("threshold", "inner", np.nan), "threshold"),
-    "count that is no number": (set_node("threshold", "leaf", np.nan), "threshold"),
+    "count that is no number": (set_node("threshold", "leaf", np.nan), "leaf has"),
     "trees that begin late": (set_item("tree_start", 0, 1), "cover"),
     "trees that end late": (set_item("tree_start", -1, 10**6), "cover"),
     "trees that go backwards": (set_item("tree_start", 1, -5), "no node"),
@@ -85,6 +85,24 @@ BAD_TREES = {
         "siblings",
     ),
     "negative counts": (set_item("explored_counts", (0, 0), -1), "count"),
+    "a leaf with a negative number of rows": (set_node("threshold", "leaf", -1.0), "leaf has"),
+    "a leaf with infinitely many rows": (set_node("threshold", "leaf", np.inf), "leaf has"),
+    "a leaf with more rows than can be squared": (set_node("threshold", "leaf", 1e200), "leaf has"),
+    "a pseudo-label of seven": (
+        lambda arrays: arrays["pseudo_labels_"].view(np.uint8).__setitem__(0, 7),
+        "neither true nor false",
+    ),
+    "pseudo-labels and scores in two dimensions": (
+        lambda arrays: arrays.update(
+            pseudo_labels_=arrays["pseudo_labels_"][:, None],
+            unlabeled_score_=arrays["unlabeled_score_"][:, None],
+        ),
+        "do not match",
+    ),
+    "a score above one": (set_item("unlabeled_score_", 0, 1.5), r"not in \[0, 1\]"),
+    "a score that is no number": (set_item("unlabeled_score_", 0, np.nan), r"not in \[0, 1\]"),
+    "a negative importance": (set_item("feature_importances_", 0, -0.1), "importance"),
+    "an infinite importance": (set_item("feature_importances_", 0, np.inf), "importance"),
     "counts in three columns": (
         lambda arrays: arrays.update(explored_counts=np.zeros((6, 3), dtype=np.int64)),
         "explored_counts",
@@ -170,6 +188,9 @@ BAD_FACTS = {
     "names in text": ({"feature_names": "abc"}, "names"),
     "an unknown parameter": ({"parameters": {"n_trees": 5}}, "n_trees"),
     "parameters in a list": ({"parameters": [1, 2]}, ""),
+    "a parameter in a list": ({"parameters": {"max_depth": [3]}}, "list where a number"),
+    "jobs of text": ({"parameters": {"n_jobs": "two"}}, "n_jobs must be an integer"),
+    "no jobs": ({"parameters": {"n_jobs": 0}}, "n_jobs must not be 0"),
     "a parameter of an unknown kind": ({"parameters": {"theta": {"x": 1}}}, "unknown kind"),
     "a parameter of a type of numpy that is none": (
         {"parameters": {"theta": {"numpy": "no type", "value": 1}}},
@@ -271,7 +292,7 @@ def test_headers_that_miss_a_fact(path):
 def test_attachments_that_are_no_mapping(path, attachment):
     rewrite(path, change_header=lambda header: header.update(attachment=attachment))
     with pytest.raises(ModelFileError, match=r"a model\.lac.*its attachment makes no sense"):
-        read_attachment(LACForestClassifier, path)
+        read_attachment(path)
 
 
 # ---------------------------------------------------------------------------- pickles

@@ -14,8 +14,9 @@ from strategies import problems, seeds
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion, LACForestClassifier
 from lacforest._coding import RowStack
-from lacforest._grow import ForestGrower, TrainingRows
-from lacforest._pseudo import ceil_with_tolerance
+from lacforest._grow import TreePlan
+from lacforest._grow_lacforest import LACForestGrower
+from lacforest._training_rows import TrainingRows
 from lacforest._tree._buffers import CODED_NODE
 from lacforest._tree._ranks import CodedColumns
 
@@ -38,13 +39,12 @@ def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
         n_known=n_known,
     )
     shape = LACForestClassifier(1, max_features=problem.max_features, random_state=seed)
-    grower = ForestGrower(rows, shape._growth_options(rows))
+    grower = LACForestGrower(rows, shape._growth_options(rows))
     grower.columns = with_gaps(grower.columns, gap)
-    limits = grower._limits(search_on=isinstance(criterion, GiniCriterion))
-    limits["min_labeled"] = ceil_with_tolerance(problem.gamma * n_labeled)
-    limits["min_unlabeled"] = ceil_with_tolerance(problem.gamma * n_unlabeled)
+    searches_on = isinstance(criterion, GiniCriterion)
+    limits = grower.limits(1, search_on=searches_on, gamma=problem.gamma)
     everyone = np.ones(n_labeled + n_unlabeled, dtype=np.uint8)
-    (tree,) = grower._grow_all(criterion, limits, everyone, grower.explore_seeds, None)
+    (tree,) = grower._blocks(TreePlan(criterion, limits, grower.explore_seeds, everyone))
     nodes, counts, impure, importances = tree
     return nodes.view(CODED_NODE), counts, impure, importances
 

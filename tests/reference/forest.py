@@ -7,7 +7,7 @@ import numpy as np
 
 from reference.criterion import Totals, vartheta_new
 from reference.random import FeatureDraws, bootstrap_sample
-from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut
+from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut, cuts_of_feature
 
 
 @dataclass
@@ -64,14 +64,14 @@ def seeds_of_trees(random_state, n_trees):
     return [tuple(int(word) for word in row) for row in words.reshape(n_trees, 3)]
 
 
-def grow(tree, open_nodes, rows, rule, draws, max_features, search_on):
+def grow(tree, open_nodes, rows, rule, draws, max_features, search_on, cuts=cuts_of_feature):
     """Split open nodes, depth first and left before right, until nothing can be split."""
     stack = list(reversed(open_nodes))
     while stack:
         node = tree[stack.pop()]
         if not rule.worth_searching(rows.counts(node.members)):
             continue
-        cut = best_cut(rows, node.members, rule, draws.at_node(), max_features, search_on)
+        cut = best_cut(rows, node.members, rule, draws.at_node(), max_features, search_on, cuts)
         if cut is None:
             continue
         left, right = cut.part(rows, node.members)
@@ -124,7 +124,7 @@ def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=N
     takes_part = [*[True] * n_labeled, *pseudo_labels]
     for tree, sample, (_, _, refine) in zip(trees, samples, seeds, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
-        _reseat(tree, rows, [row for row in sample if takes_part[row]])
+        reseat(tree, rows, [row for row in sample if takes_part[row]])
         draws = FeatureDraws(n_features, refine)
         grow(tree, leaves, rows, GiniRule(), draws, tau, search_on=True)
     return Forest(trees, n_explored, scores, list(pseudo_labels), explored_counts, rows)
@@ -140,7 +140,7 @@ def average_scores(trees, explored_counts, totals, unlabeled):
     return [score / len(trees) for score in scores]
 
 
-def _reseat(tree, rows, members):
+def reseat(tree, rows, members):
     """Give every node the members that pass through it on the way to their leaves."""
     for node in tree:
         node.members = []

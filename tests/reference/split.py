@@ -51,16 +51,19 @@ class AugmentedRule:
 
     totals: Totals
     gamma: float
+    min_leaf: int = 1
 
     def worth_searching(self, counts):
         # Without unlabelled rows R_C is undefined; without labelled rows no cut changes it.
-        return sum(counts[:-1]) > 0 and counts[-1] > 0
+        return sum(counts[:-1]) > 0 and counts[-1] > 0 and sum(counts) >= 2 * self.min_leaf
 
     def feasible(self, left, right):
         totals = self.totals
         return (
             min(sum(left[:-1]), sum(right[:-1])) >= _at_least(self.gamma * totals.n_labeled)
-        ) and min(left[-1], right[-1]) >= _at_least(self.gamma * totals.n_unlabeled)
+            and min(left[-1], right[-1]) >= _at_least(self.gamma * totals.n_unlabeled)
+            and min(sum(left), sum(right)) >= self.min_leaf
+        )
 
     def reduction(self, left, right):
         return augmented_reduction(left[:-1], left[-1], right[:-1], right[-1], self.totals)
@@ -106,7 +109,33 @@ def cuts_of_feature(rows, members, feature):
             yield Cut(feature, threshold, missing_left=True)
 
 
-def best_cut(rows, members, rule, drawn_features, max_features, search_on):
+def random_cut_of_feature(rows, members, feature, word):
+    """One cut, at a share word / 2**64 of the way from the smallest to the largest value.
+
+    Missing values are tried on both sides; where there is but one value, they go right of it.
+    """
+    column = [rows.values[row][feature] for row in members]
+    present = [value for value in column if not math.isnan(value)]
+    some_missing = len(present) < len(column)
+    if not present:
+        return
+    low, high = min(present), max(present)
+    if low == high:
+        if some_missing:
+            yield Cut(feature, math.inf, missing_left=False)
+        return
+    share = (word >> 11) / 2**53
+    threshold = low + share * (high - low)
+    if math.isinf(high - low):
+        threshold = (1 - share) * low + share * high
+    if not low <= threshold < high:  # rounding
+        threshold = low
+    yield Cut(feature, threshold, missing_left=False)
+    if some_missing:
+        yield Cut(feature, threshold, missing_left=True)
+
+
+def best_cut(rows, members, rule, drawn_features, max_features, search_on, cuts=cuts_of_feature):
     """The feasible cut of highest reduction over the drawn features, or None.
 
     With search_on the draw goes on beyond max_features until some feature has a feasible cut.
@@ -119,7 +148,7 @@ def best_cut(rows, members, rule, drawn_features, max_features, search_on):
         if feature is None:
             break
         n_drawn += 1
-        for cut in cuts_of_feature(rows, members, feature):
+        for cut in cuts(rows, members, feature):
             left, right = (rows.counts(side) for side in cut.part(rows, members))
             if not rule.feasible(left, right):
                 continue

@@ -40,10 +40,19 @@ def test_every_file_on_the_architecture_page_exists():
         assert list(ROOT.glob(name + "*")), name
 
 
-@pytest.mark.parametrize("page", ["quickstart", "theta"])
+def pages_with_examples():
+    pages = (
+        path
+        for folder in ("", "guide", "developer")
+        for path in (ROOT / "docs" / folder).glob("*.rst")
+    )
+    return sorted(page for page in pages if ">>> " in page.read_text())
+
+
+@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.stem)
 def test_examples_on_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = doctest.testfile(str(ROOT / "docs" / f"{page}.rst"), module_relative=False)
+    result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
 

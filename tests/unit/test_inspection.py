@@ -127,7 +127,7 @@ def test_importances_need_a_fitted_forest_with_a_new_class():
     plain = LACForestClassifier(2).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="fitted without unlabelled rows and knows no new class"):
         new_versus_known_importances(plain)
-    with pytest.raises(TypeError, match="must be a LACForestClassifier, got RandomForestClassifie"):
+    with pytest.raises(TypeError, match="or a LACExtraTreesClassifier, got RandomForestClassifie"):
         new_versus_known_importances(RandomForestClassifier())
 
 

@@ -107,7 +107,7 @@ def test_bad_thetas(forest, plain):
     for thetas in ([], [0.5, 1.0], 0.0):
         with pytest.raises(ValueError, match="thetas must lie strictly between 0 and 1, got"):
             draw(forest, *given, thetas=thetas)
-    with pytest.raises(TypeError, match="must be a LACForestClassifier, got Pipeline"):
+    with pytest.raises(TypeError, match="or a LACExtraTreesClassifier, got Pipeline"):
         draw(in_pipeline(forest), *given)
     with pytest.raises(ValueError, match="knows no new class"):
         draw(plain, *given)

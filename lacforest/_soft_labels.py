@@ -1,0 +1,82 @@
+"""Shares of classes in unlabelled rows, and labels drawn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+# How much faster the log-odds of a share grow than those of a score: votes of trees that were grown
+# on the same rows are too timid.
+SHARPNESS = 4.0
+# Scores beyond these say no more than these.
+_LOWEST_SCORE = 0.001
+# What the prior weighs beside the vote of a forest: it decides only where there is no vote at all.
+_PRIOR_WEIGHT = 1e-9
+_N_BISECTIONS = 64
+
+
+def new_shares(scores: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
+    """Share of "new" in each unlabelled row: sharpened scores whose mean is theta.
+
+    The share is ``expit(4 logit(s) + b)`` with s clipped to [0.001, 0.999] and b such that the
+    mean over all rows is theta.
+    """
+    if theta <= 0.0 or theta >= 1.0:
+        return np.full(len(scores), min(max(theta, 0.0), 1.0))
+    odds = SHARPNESS * logit(np.clip(scores, _LOWEST_SCORE, 1.0 - _LOWEST_SCORE))
+    # Log-odds of every row lie below logit(theta) at the lower end, and above it at the upper.
+    low, high = logit(theta) - odds.max(), logit(theta) - odds.min()
+    for _ in range(_N_BISECTIONS):
+        middle = 0.5 * (low + high)
+        if expit(odds + middle).mean() < theta:
+            low = middle
+        else:
+            high = middle
+    shares: NDArray[np.float64] = expit(odds + 0.5 * (low + high))
+    return shares
+
+
+@dataclass(frozen=True)
+class SoftLabels:
+    """Class shares of unlabelled rows, ready for drawing.
+
+    Attributes
+    ----------
+    edges : float64 array of shape (n_unlabeled, n_known)
+        Cumulated shares: of "new", then of the known classes but the last.
+    """
+
+    edges: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        new: NDArray[np.float64],
+        known: NDArray[np.float64],
+        prior: NDArray[np.float64],
+    ) -> SoftLabels:
+        """From the share of "new" and the votes for known classes, which share the rest.
+
+        Parameters
+        ----------
+        new : float64 array of shape (n_unlabeled,)
+        known : float64 array of shape (n_unlabeled, n_known)
+            Votes in any scale.
+        prior : float64 array of shape (n_known,)
+            What known classes share where there is no vote.
+        """
+        votes = known + _PRIOR_WEIGHT * prior / prior.sum()
+        rest = 1.0 - new
+        votes *= rest[:, np.newaxis] / votes.sum(axis=1, keepdims=True)
+        return cls(np.cumsum(np.column_stack([new, votes[:, :-1]]), axis=1))
+
+    def draw(self, seed: int) -> NDArray[np.uint16]:
+        """One class code a row, drawn by its shares; n_known is "new"."""
+        n_rows, n_known = self.edges.shape
+        uniform = np.random.default_rng(seed).random((n_rows, 1))
+        passed = (uniform >= self.edges).sum(axis=1)
+        drawn: NDArray[np.uint16] = np.where(passed == 0, n_known, passed - 1).astype(np.uint16)
+        return drawn

@@ -1,0 +1,1 @@
+# Everything here is cimported: Python sees an empty module.

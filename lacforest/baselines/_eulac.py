@@ -1,0 +1,306 @@
+"""EULAC: kernel machines by an unbiased risk of the square loss, in closed form."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.metrics import accuracy_score, euclidean_distances
+from sklearn.model_selection import StratifiedKFold
+
+from lacforest._parameters import check_int, is_real
+from lacforest.baselines._base import (
+    Problem,
+    ThetaClassifier,
+    Verdict,
+    check_positive,
+    generator,
+)
+from lacforest.baselines._kernels import check_gamma, gaussian_kernel
+from lacforest.metrics import augmented_accuracy_score
+from lacforest.mixture._cross_fit import median_gamma
+from lacforest.model_selection import AugmentedKFold
+
+# What cross-validation tries; the authors' grid is not known. Widths are multiples of the median's.
+_GAMMAS = (0.25, 1.0, 4.0)
+_REGULARIZATIONS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+_UNLABELED = -1
+
+
+class Coefficients(NamedTuple):
+    """Kernel expansions of the machines, one column each: over labelled, over unlabelled rows."""
+
+    labeled: NDArray[np.float64]
+    unlabeled: NDArray[np.float64]
+
+
+def solve_square_loss(
+    kernel_uu: NDArray[np.float64],
+    kernel_ul: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    known_share: float,
+    regularization: float,
+) -> Coefficients:
+    """Minimise the unbiased risk of the square loss (1 - z)^2 / 4, for all machines at once.
+
+    With pi the share of known rows and f = sum_i a_i k(x_i, .) + sum_j b_j k(x_j, .), machine c is
+    the minimum of
+
+        -(pi / n_l) sum_i signs[i, c] f(x_i) + mean_j (1 - t_c f(x_j))^2 / 4 + lam |f|^2,
+
+    where t_c is +1 for the new class, whose signs are negative, and -1 for known ones. So
+    a = pi signs / (2 lam n_l) and (K_UU + 4 lam n_u I) b = t - K_UL a.
+
+    Parameters
+    ----------
+    kernel_uu : float64 array of shape (n_unlabeled, n_unlabeled)
+    kernel_ul : float64 array of shape (n_unlabeled, n_labeled)
+    signs : float64 array of shape (n_labeled, n_machines)
+    known_share : float
+    regularization : float
+    """
+    n_unlabeled, n_labeled = kernel_ul.shape
+    targets = np.where(signs.min(axis=0) < 0, 1.0, -1.0)
+    a = known_share / (2.0 * regularization * n_labeled) * signs
+    matrix = kernel_uu + 4.0 * regularization * n_unlabeled * np.eye(n_unlabeled)
+    factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    return Coefficients(a, cho_solve(factor, targets - kernel_ul @ a, check_finite=False))
+
+
+def make_signs(y: NDArray[np.intp], n_known: int, has_new: bool) -> NDArray[np.float64]:
+    """1 where a labelled row is of the machine's class, and -1 throughout for the new class."""
+    signs = np.zeros((len(y), n_known + has_new))
+    signs[np.arange(len(y)), y] = 1.0
+    signs[:, n_known:] = -1.0
+    return signs
+
+
+class EULACClassifier(ThetaClassifier):
+    """Gaussian kernel machines trained on an unbiased risk over known and new rows [1]_.
+
+    One machine for each known class and one for the new class, each against the rest. The risk of
+    new rows is that of unlabelled rows less that of known ones; for the square loss it is convex,
+    and its minimum has a closed form. A row gets the class of the highest machine.
+
+    Without unlabelled rows the labelled ones take their place, theta is 0, and what is left is a
+    least-squares classifier of the known classes.
+
+    Parameters
+    ----------
+    theta : "auto", float in (0, 1) or estimator, default="auto"
+        Share of unlabelled rows that are new, as in `LACForestClassifier`. The authors estimate it
+        by ``KernelMeanEmbedding()``.
+    gamma : "cv", "median" or float, default="cv"
+        Kernel ``exp(-gamma * distance ** 2)``. "median" is one over the median of squared distances
+        between rows; "cv" tries a quarter of that, itself and four times that.
+    regularization : "cv" or float, default="cv"
+        Weight of the squared norms. "cv" tries 1e-5, 1e-4, ..., 0.1.
+    cv : int, default=5
+        Folds for "cv", fewer where there are too few rows. Candidates are compared by
+        `lacforest.metrics.augmented_accuracy_score`, which needs no label of a new row.
+    unlabeled_label : object, default=None
+        A label that marks unlabelled rows inside X.
+    new_label : "auto" or label, default="auto"
+        What to predict for new rows, as in `LACForestClassifier`.
+    n_jobs : int or None, default=None
+        Threads of the estimate of theta.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and of the estimate of theta.
+
+    Attributes
+    ----------
+    gamma_, regularization_ : float
+    cv_scores_ : dict
+        Mean estimated accuracy of each pair (gamma, regularization); empty if there was but one.
+    theta_, theta_interval_, theta_estimator_
+        As in `LACForestClassifier`.
+    classes_, known_classes_, new_label_, new_class_index_
+        As in `LACForestClassifier`.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    Memory grows with the square of the number of rows, and time with the cube of the number of
+    unlabelled ones: up to some ten thousand rows.
+
+    The score of novelty is the margin of the new class, its machine less the highest known one.
+
+    References
+    ----------
+    .. [1] Y.-J. Zhang, P. Zhao, L. Ma and Z.-H. Zhou, "An Unbiased Risk Estimator for Learning with
+       Augmented Classes", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacforest.baselines import EULACClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [6, 0]], 100, axis=0) + rng.normal(size=(200, 2))
+    >>> y = np.repeat(["a", "b"], 100)
+    >>> deployed = np.vstack([X, [3, 9] + rng.normal(size=(200, 2))])
+    >>> eulac = EULACClassifier(theta=0.5, random_state=0).fit(X, y, X_unlabeled=deployed)
+    >>> eulac.predict([[0, 0], [6, 0], [3, 9]])
+    array(['a', 'b', '<new>'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        *,
+        theta: Any = "auto",
+        gamma: Any = "cv",
+        regularization: Any = "cv",
+        cv: int = 5,
+        unlabeled_label: Any = None,
+        new_label: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.theta = theta
+        self.gamma = gamma
+        self.regularization = regularization
+        self.cv = cv
+        self.unlabeled_label = unlabeled_label
+        self.new_label = new_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_gamma(self.gamma, "cv", "median")
+        if not (isinstance(self.regularization, str) and self.regularization == "cv"):
+            if not is_real(self.regularization):
+                raise TypeError(
+                    f'regularization must be "cv" or a positive number, got {self.regularization!r}'
+                )
+            check_positive("regularization", self.regularization)
+        check_int("cv", self.cv, 2)
+
+    def _learn(self, problem: Problem) -> None:
+        entropy = self._entropy()
+        theta = self._find_theta(problem, entropy)
+        rng = generator(entropy, 1)
+        has_new = not problem.is_closed
+        unlabeled = problem.X_unlabeled if has_new else problem.X
+        self._rows = np.vstack([problem.X, unlabeled])
+        gammas, regularizations = self._candidates(rng)
+        self.cv_scores_: dict[tuple[float, float], float] = {}
+        best = (gammas[0], regularizations[0])
+        if len(gammas) * len(regularizations) > 1:
+            self.cv_scores_ = self._cross_validate(problem, theta, gammas, regularizations, rng)
+            best = max(self.cv_scores_, key=lambda pair: self.cv_scores_[pair])
+        self.gamma_, self.regularization_ = best
+        n_labeled = len(problem.y)
+        kernel = gaussian_kernel(unlabeled, self._rows, self.gamma_)
+        signs = make_signs(problem.y, problem.n_known, has_new)
+        self._coefficients = np.vstack(
+            self._solve(kernel[:, n_labeled:], kernel[:, :n_labeled], signs, theta, best[1])
+        )
+
+    def _candidates(self, rng: np.random.Generator) -> tuple[list[float], list[float]]:
+        gammas = [self.gamma]
+        if isinstance(self.gamma, str):
+            factors = _GAMMAS if self.gamma == "cv" else (1.0,)
+            middle = median_gamma(self._rows, rng)
+            gammas = [factor * middle for factor in factors]
+        fixed = not isinstance(self.regularization, str)
+        regularizations = [self.regularization] if fixed else list(_REGULARIZATIONS)
+        return [float(gamma) for gamma in gammas], [float(value) for value in regularizations]
+
+    @staticmethod
+    def _solve(
+        kernel_uu: NDArray[np.float64],
+        kernel_ul: NDArray[np.float64],
+        signs: NDArray[np.float64],
+        theta: float,
+        regularization: float,
+    ) -> Coefficients:
+        try:
+            return solve_square_loss(kernel_uu, kernel_ul, signs, 1.0 - theta, regularization)
+        except LinAlgError as error:
+            raise ValueError(
+                f"regularization={regularization!r} is too small to be told from 0 beside the "
+                "kernel: raise it"
+            ) from error
+
+    def _cross_validate(
+        self,
+        problem: Problem,
+        theta: float,
+        gammas: list[float],
+        regularizations: list[float],
+        rng: np.random.Generator,
+    ) -> dict[tuple[float, float], float]:
+        """Estimated accuracy of every candidate, over the same folds."""
+        n_labeled = len(problem.y)
+        marks = np.full(len(self._rows), _UNLABELED)
+        marks[:n_labeled] = problem.y
+        folds = list(self._folds(problem, marks, int(rng.integers(2**31))))
+        squared = euclidean_distances(self._rows, squared=True)
+        scores: dict[tuple[float, float], float] = {}
+        for gamma in gammas:
+            kernel = np.exp(-gamma * squared)
+            for regularization in regularizations:
+                of_folds = []
+                for train, test in folds:
+                    labeled, unlabeled = train[train < n_labeled], train[train >= n_labeled]
+                    signs = make_signs(marks[labeled], problem.n_known, not problem.is_closed)
+                    a, b = self._solve(
+                        kernel[np.ix_(unlabeled, unlabeled)],
+                        kernel[np.ix_(unlabeled, labeled)],
+                        signs,
+                        theta,
+                        regularization,
+                    )
+                    values = kernel[np.ix_(test, labeled)] @ a
+                    values += kernel[np.ix_(test, unlabeled)] @ b
+                    predicted = values.argmax(axis=1)
+                    of_folds.append(self._accuracy(problem, marks[test], predicted, theta))
+                scores[gamma, regularization] = float(np.mean(of_folds))
+        return scores
+
+    @staticmethod
+    def _accuracy(
+        problem: Problem, marks: NDArray[np.intp], predicted: NDArray[np.intp], theta: float
+    ) -> float:
+        if problem.is_closed:
+            return float(accuracy_score(marks, predicted))
+        return augmented_accuracy_score(
+            marks, predicted, theta=theta, new_label=problem.n_known, unlabeled_label=_UNLABELED
+        )
+
+    def _folds(
+        self, problem: Problem, marks: NDArray[np.intp], seed: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Row numbers of the stack for training and testing."""
+        n_labeled = len(problem.y)
+        most = int(np.bincount(problem.y).max())
+        n_folds = min(self.cv, most, n_labeled if problem.is_closed else len(problem.X_unlabeled))
+        if n_folds < 2:
+            raise ValueError(
+                "cross-validation needs two labelled rows of one class and two unlabelled rows, "
+                f"but there is at most 1 sample of a class, or n_samples=1 unlabelled: got {most} "
+                f"and {len(problem.X_unlabeled)}. Pass gamma and regularization as numbers."
+            )
+        with warnings.catch_warnings():
+            # A class with fewer rows than folds is missing from some test folds.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            if not problem.is_closed:
+                splitter = AugmentedKFold(n_folds, unlabeled_label=_UNLABELED, random_state=seed)
+                yield from splitter.split(marks, marks)
+                return
+            by_class = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+            for train, test in by_class.split(problem.y, problem.y):
+                # The labelled rows are there twice; the second copies stand for unlabelled ones.
+                yield np.concatenate([train, train + n_labeled]), test
+
+    def _judge(self, X: NDArray[np.float64]) -> Verdict:
+        values = gaussian_kernel(X, self._rows, self.gamma_) @ self._coefficients
+        n_known = len(self.known_classes_)
+        known = values[:, :n_known]
+        margin = values[:, -1] - known.max(axis=1)
+        is_new = margin > 0 if values.shape[1] > n_known else np.zeros(len(X), dtype=bool)
+        return Verdict(known.argmax(axis=1), is_new, margin)

@@ -1,0 +1,205 @@
+"""ONNX: a forest that predicts without Python."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest import __version__
+from lacforest._coding import split_features
+from lacforest._forest_arrays import ForestArrays
+from lacforest._tree_view import find_trees
+
+# What these operators need, and no more: runtimes from 2022 on read the file.
+_OPSET, _ML_OPSET, _IR_VERSION = 18, 3, 8
+
+
+def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32") -> Any:
+    """The forest as an ONNX model.
+
+    The model has one input, ``X`` of shape (n_rows, n_features), and these outputs:
+
+    - ``label``: what ``predict`` says, as int64, text or whatever the labels are;
+    - ``probabilities``: float32, columns as in ``classes_``, the new class included;
+    - ``novelty_score``: float32, the column of the new class. Not there if the forest was fitted
+      without unlabelled rows.
+
+    NaN is missing, as in ``predict``, and goes where each split sends it.
+
+    Parameters
+    ----------
+    forest : LACForestClassifier or LACExtraTreesClassifier
+        Fitted. Not a pipeline: what comes before the forest is not part of the model.
+    input_type : {"float32", "float64"}, default="float32"
+        Type of the input. "float32" uses the operators that every runtime has. Thresholds, which
+        are float64 in the forest, are rounded down to float32: this sends each float32 value where
+        the forest sends it. A float64 value that is cast to float32 on its way in may cross a
+        threshold that it lies next to. "float64" keeps thresholds, and so takes float64 values as
+        they are; onnxruntime supports it, small runtimes may not.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Write it by ``onnx.save(model, path)``. Its metadata tells "new_label", "theta" and the
+        version of lacforest.
+
+    Notes
+    -----
+    Every row reaches the leaves that it reaches in the forest. Their distributions are added in
+    float32 (or float64, rounded to float32 at the end), so probabilities agree to about 1e-7.
+    Classes whose probabilities are that close may swap in ``label``; of exact ties the first in
+    ``classes_`` wins, as in ``predict``.
+
+    Needs the package onnx, which the extra ``[onnx]`` brings.
+
+    Examples
+    --------
+    >>> from lacforest import LACForestClassifier
+    >>> from lacforest.datasets import make_figure1
+    >>> from lacforest.export import to_onnx
+    >>> toy = make_figure1(random_state=0)
+    >>> forest = LACForestClassifier(10, theta=0.5, random_state=0)
+    >>> forest = forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    >>> model = to_onnx(forest)
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities', 'novelty_score']
+
+    With onnxruntime installed:
+
+    >>> import onnxruntime  # doctest: +SKIP
+    >>> session = onnxruntime.InferenceSession(model.SerializeToString())  # doctest: +SKIP
+    >>> rows = toy.X_unlabeled.astype("float32")  # doctest: +SKIP
+    >>> label, probabilities, novelty = session.run(None, {"X": rows})  # doctest: +SKIP
+    """
+    if input_type not in ("float32", "float64"):
+        raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
+    trees = find_trees(forest)
+    onnx = _import_onnx()
+    helper, types = onnx.helper, onnx.TensorProto
+    labels = _label_tensor(onnx, forest.classes_)
+    n_classes = len(forest.classes_)
+    element = types.FLOAT if input_type == "float32" else types.DOUBLE
+    nodes = [
+        helper.make_node(
+            "TreeEnsembleRegressor",
+            ["X"],
+            ["sums"],
+            domain="ai.onnx.ml",
+            **_ensemble(onnx, trees.arrays, trees.column_order, input_type),
+        ),
+        helper.make_node("ReduceSum", ["sums", "by_row"], ["totals"], keepdims=1),
+        helper.make_node("Div", ["sums", "totals"], ["probabilities"]),
+        helper.make_node("ArgMax", ["sums"], ["best"], axis=1, keepdims=0),
+        helper.make_node("Gather", ["labels", "best"], ["label"]),
+    ]
+    constants = [labels, helper.make_tensor("by_row", types.INT64, [1], [1])]
+    outputs = [
+        helper.make_tensor_value_info("label", labels.data_type, ["n_rows"]),
+        helper.make_tensor_value_info("probabilities", types.FLOAT, ["n_rows", n_classes]),
+    ]
+    metadata = {"lacforest": __version__}
+    if forest.new_class_index_ is not None:
+        column = helper.make_tensor("new_column", types.INT64, [], [forest.new_class_index_])
+        constants.append(column)
+        nodes.append(
+            helper.make_node("Gather", ["probabilities", "new_column"], ["novelty_score"], axis=1)
+        )
+        outputs.append(helper.make_tensor_value_info("novelty_score", types.FLOAT, ["n_rows"]))
+        metadata |= {"new_label": str(forest.new_label_), "theta": repr(float(forest.theta_))}
+    rows = helper.make_tensor_value_info("X", element, ["n_rows", trees.arrays.n_features])
+    graph = helper.make_graph(nodes, "lacforest", [rows], outputs, constants)
+    model = helper.make_model(
+        graph,
+        opset_imports=[
+            helper.make_opsetid("", _OPSET),
+            helper.make_opsetid("ai.onnx.ml", _ML_OPSET),
+        ],
+        ir_version=_IR_VERSION,
+        producer_name="lacforest",
+        producer_version=__version__,
+    )
+    helper.set_model_props(model, metadata)
+    onnx.checker.check_model(model)
+    return model
+
+
+def _import_onnx() -> Any:
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "to_onnx needs the package onnx, which is not installed: pip install onnx, or install "
+            "lacforest with its extra [onnx]"
+        ) from error
+    return onnx
+
+
+def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
+    """The labels of `classes_` in a type that ONNX has."""
+    if classes.dtype.kind in "UO":
+        if not all(isinstance(label, str) for label in classes.tolist()):
+            raise TypeError(
+                "ONNX has no type for labels of different kinds: fit on labels that are all text "
+                f"or all numbers; these are {classes.tolist()}"
+            )
+        text = [label.encode() for label in classes.tolist()]
+        return onnx.helper.make_tensor("labels", onnx.TensorProto.STRING, [len(text)], text)
+    if classes.dtype.kind in "iu":
+        classes = classes.astype(np.int64)
+    elif classes.dtype.kind == "f":
+        classes = classes.astype(np.float64)
+    return onnx.numpy_helper.from_array(np.ascontiguousarray(classes), "labels")
+
+
+def _ensemble(
+    onnx: Any, forest: ForestArrays, column_order: NDArray[np.intp], input_type: str
+) -> dict[str, Any]:
+    """Attributes of a TreeEnsembleRegressor that adds the class distributions of leaves."""
+    sizes = np.diff(forest.tree_start)
+    tree = np.repeat(np.arange(forest.n_trees), sizes)
+    node = np.arange(len(forest.nodes)) - forest.tree_start[tree]
+    left = forest.nodes["left"].astype(np.int64)
+    inner = left >= 0
+    feature = forest.nodes["feature"]
+    shares = forest.leaf_values[:, column_order]
+    leaves = np.flatnonzero(~inner)
+    leaf, target = np.nonzero(shares[~left[leaves]])
+    columns: dict[str, NDArray[Any]] = {
+        "nodes_treeids": tree,
+        "nodes_nodeids": node,
+        "nodes_modes": np.where(inner, "BRANCH_LEQ", "LEAF"),
+        "nodes_featureids": np.where(inner, split_features(feature), 0),
+        "nodes_truenodeids": np.where(inner, left, 0),
+        "nodes_falsenodeids": np.where(inner, left + 1, 0),
+        "nodes_missing_value_tracks_true": (inner & (feature >= 0)).astype(np.int64),
+        "target_treeids": tree[leaves[leaf]],
+        "target_nodeids": node[leaves[leaf]],
+        "target_ids": target,
+    }
+    attributes: dict[str, Any] = {name: column.tolist() for name, column in columns.items()}
+    attributes["n_targets"] = forest.n_classes
+    thresholds = np.where(inner, forest.nodes["threshold"], 0.0)
+    weights = shares[~left[leaves[leaf]], target]
+    if input_type == "float32":
+        attributes["nodes_values"] = round_down(thresholds).tolist()
+        attributes["target_weights"] = weights.tolist()
+    else:
+        from_array = onnx.numpy_helper.from_array
+        attributes["nodes_values_as_tensor"] = from_array(thresholds, "thresholds")
+        attributes["target_weights_as_tensor"] = from_array(weights.astype(np.float64), "shares")
+    return attributes
+
+
+def round_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The largest float32 at or below each threshold.
+
+    A float32 value x is at or below it just if it is at or below the threshold, so every row of
+    float32 values keeps its way. (Nearest rounding could move the threshold up past a value.)
+    """
+    with np.errstate(over="ignore"):
+        nearest = thresholds.astype(np.float32)
+    above = nearest.astype(np.float64) > thresholds
+    nearest[above] = np.nextafter(nearest[above], np.float32(-np.inf))
+    return nearest

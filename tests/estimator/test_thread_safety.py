@@ -1,0 +1,128 @@
+"""One model in many threads, and many fits at once: the same bits as one after the other."""
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from two_blobs import U, X, fitted_forest, small_forest, y
+
+from lacforest import LACForestClassifier
+
+N_THREADS = 8
+
+
+def at_once(*calls):
+    """Results of calls that all start together, each in a thread of its own."""
+    barrier = threading.Barrier(len(calls))
+
+    def start(call):
+        barrier.wait(timeout=60)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result(timeout=120) for future in [pool.submit(start, c) for c in calls]]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    table = rng.normal(scale=4, size=(400, 3))
+    table[rng.random(table.shape) < 0.1] = np.nan
+    return table
+
+
+METHODS = {
+    "predict": lambda forest, rows: forest.predict(rows),
+    "predict_proba": lambda forest, rows: forest.predict_proba(rows),
+    "novelty_score": lambda forest, rows: forest.novelty_score(rows),
+    "exploration": lambda forest, rows: forest.novelty_score(rows, "exploration"),
+    "apply": lambda forest, rows: forest.apply(rows),
+    "export_text": lambda forest, rows: forest.export_text(1),
+    "impurity": lambda forest, rows: np.concatenate([t.impurity for t in forest.estimators_]),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_model_asked_by_many_threads(rows, name):
+    ask = METHODS[name]
+    expected = ask(fitted_forest(n_estimators=20), rows)
+    forest = fitted_forest(n_estimators=20)  # nothing cached yet
+
+    def often():
+        return [ask(forest, rows) for _ in range(10)]
+
+    for answers in at_once(*[often] * N_THREADS):
+        for answer in answers:
+            assert_array_equal(answer, expected)
+
+
+def test_different_questions_to_one_model(rows):
+    forest = fitted_forest(n_estimators=20, n_jobs=2)
+    expected = [ask(forest, rows) for ask in METHODS.values()]
+    calls = [lambda ask=ask: [ask(forest, rows) for _ in range(5)] for ask in METHODS.values()]
+    for answers, answer in zip(at_once(*calls), expected, strict=True):
+        for one in answers:
+            assert_array_equal(one, answer)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("theta", [0.5, "auto"])
+def test_many_fits_at_once(rows, theta, n_jobs):
+    def fit(seed):
+        forest = small_forest(
+            theta=theta, random_state=seed, n_jobs=n_jobs, bootstrap=seed % 2 == 1
+        )
+        return forest.fit(X, y, X_unlabeled=U).predict_proba(rows)
+
+    expected = [fit(seed) for seed in range(N_THREADS)]
+    found = at_once(*[lambda seed=seed: fit(seed) for seed in range(N_THREADS)])
+    assert_array_equal(found, expected)
+
+
+def test_fits_of_one_table_beside_predictions(rows):
+    forest = fitted_forest()
+    expected = forest.predict_proba(rows)
+
+    def fit():
+        return [fitted_forest().predict_proba(rows) for _ in range(5)]
+
+    def predict():
+        return [forest.predict_proba(rows) for _ in range(50)]
+
+    for answers in at_once(*[fit, predict] * (N_THREADS // 2)):
+        assert_array_equal(answers, [expected] * len(answers))
+
+
+def test_saves_to_one_file_beside_loads(tmp_path, rows):
+    # Whoever renames last wins; nobody ever reads a mixture.
+    path = tmp_path / "forest.lac"
+    forests = [fitted_forest(random_state=seed) for seed in range(3)]
+    forests[0].save(path)
+    expected = [forest.predict_proba(rows) for forest in forests]
+
+    def save(forest):
+        for _ in range(10):
+            forest.save(path)
+
+    def load():
+        return [LACForestClassifier.load(path).predict_proba(rows) for _ in range(10)]
+
+    calls = [lambda forest=forest: save(forest) for forest in forests]
+    for answers in at_once(*calls, load, load)[3:]:
+        for answer in answers:
+            assert any(np.array_equal(answer, one) for one in expected)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["forest.lac"]
+
+
+@pytest.mark.skipif(
+    not hasattr(sys, "_is_gil_enabled"), reason="this Python has no free-threaded build"
+)
+def test_the_import_leaves_the_gil_off():
+    # A compiled module that does not declare itself safe would turn the GIL on again.
+    import sysconfig
+
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    assert sys._is_gil_enabled() != free_threaded

@@ -1,0 +1,154 @@
+"""The compiled extremely randomised trees and the naive ones, tree by tree."""
+
+import warnings
+
+import numpy as np
+import pytest
+from forests import border_is_tied
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from reference.extra_trees import deepen, grow_extra_trees
+from reference.forest import n_pseudo_labels, top_rows
+from strategies import Problem, problems, seeds
+
+from lacforest import LACExtraTreesClassifier
+from lacforest._tree_view import TreeViews
+
+N_EXPLORERS = 2
+N_TREES = 3  # two on pseudo-labels and, with refinement="both", one on drawn labels
+slow = settings(max_examples=60)
+min_leaves = st.integers(1, 6)
+
+
+def fit(problem, seed, min_leaf, refinement="both", **parameters):
+    forest = LACExtraTreesClassifier(
+        N_TREES,
+        theta=problem.theta,
+        n_explorers=N_EXPLORERS,
+        min_explored_leaf=min_leaf,
+        refinement=refinement,
+        max_features=problem.max_features,
+        random_state=seed,
+        **parameters,
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Step I found no feasible split", UserWarning)
+        return forest.fit(problem.X, problem.y, problem.weight, X_unlabeled=problem.X_unlabeled)
+
+
+def splits(tree):
+    leaf = (-1, -2, -2.0, False)
+    return [
+        leaf
+        if node.cut is None
+        else (node.left, node.cut.feature, node.cut.threshold, node.cut.missing_left)
+        for node in tree
+    ]
+
+
+def assert_same_trees(views, trees):
+    for view, tree in zip(views, trees, strict=True):
+        found = zip(
+            view.children_left.tolist(),
+            view.feature.tolist(),
+            view.threshold.tolist(),
+            view.missing_go_to_left.tolist(),
+            strict=True,
+        )
+        assert list(found) == splits(tree)
+
+
+def check(problem, seed, min_leaf, refinement="both"):
+    forest = fit(problem, seed, min_leaf, refinement)
+    n_hard = {"both": 2, "hard": N_TREES, "deepen": N_TREES}[refinement]
+    naive = grow_extra_trees(
+        problem, N_EXPLORERS, N_TREES, n_hard, min_leaf, seed, forest.pseudo_labels_.tolist()
+    )
+    assert_allclose(forest.unlabeled_score_, naive.scores, rtol=0, atol=1e-12)
+    n_pseudo = n_pseudo_labels(problem.theta, problem.n_unlabeled)
+    assert forest.pseudo_labels_.sum() == n_pseudo
+    if not border_is_tied(forest):
+        assert forest.pseudo_labels_.tolist() == top_rows(naive.scores, n_pseudo)
+    if refinement == "deepen":
+        naive = deepen(problem, naive, seed, N_TREES)
+    else:
+        explored = TreeViews(forest._explored, None, forest._column_order())
+        assert_same_trees(explored, naive.explored)
+        for start, counts in zip(forest._explored.tree_start, naive.explored_counts, strict=False):
+            rows = forest._explored.explored_counts[start : start + len(counts)]
+            assert rows.tolist() == [[sum(c[:-1]), c[-1]] for c in counts]
+    assert_same_trees(forest.estimators_, naive.trees)
+    expected = np.array([naive.probabilities(row) for row in problem.everyone.tolist()])
+    assert_allclose(
+        forest.predict_proba(problem.everyone), expected[:, forest._column_order()], atol=1e-6
+    )
+
+
+@slow
+@given(problem=problems(with_missing=False), seed=seeds, min_leaf=min_leaves)
+def test_complete_rows(problem, seed, min_leaf):
+    check(problem, seed, min_leaf)
+
+
+@slow
+@given(problem=problems(with_missing=True), seed=seeds, min_leaf=min_leaves)
+def test_missing_values(problem, seed, min_leaf):
+    check(problem, seed, min_leaf)
+
+
+@slow
+@given(problem=problems(with_weight=True), seed=seeds, min_leaf=min_leaves)
+def test_integer_weights(problem, seed, min_leaf):
+    check(problem, seed, min_leaf, "hard")
+
+
+@slow
+@given(problem=problems(), seed=seeds, min_leaf=min_leaves)
+def test_deepened_trees(problem, seed, min_leaf):
+    check(problem, seed, min_leaf, "deepen")
+
+
+def test_a_larger_problem(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    table = np.column_stack(
+        [
+            rng.normal(size=400),
+            rng.integers(0, 8, 400),
+            np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400).round(1)),
+        ]
+    )
+    y = (table[:150, 0] > 0).astype(int) + rng.integers(0, 2, 150)
+    check(Problem(table[:150], y, table[150:], 0.3, 0.0, 2), global_random_seed, 5)
+
+
+@given(problem=problems(), seed=seeds, min_leaf=min_leaves)
+@settings(max_examples=40)
+def test_every_row_of_the_table_goes_where_codes_say(problem, seed, min_leaf):
+    # Step I scores by codes; the frozen trees walk floats.
+    forest = fit(problem, seed, min_leaf, "hard")
+    found = forest.novelty_score(problem.X_unlabeled, stage="exploration")
+    assert_allclose(found, forest.unlabeled_score_, rtol=0, atol=1e-12)
+
+
+@given(problem=problems(), seed=seeds)
+@settings(max_examples=40)
+def test_leaves_of_step_one_keep_their_minimum(problem, seed):
+    forest = fit(problem, seed, 4)
+    rows = forest._explored.explored_counts.sum(axis=1)
+    n_rows = len(problem.everyone)
+    assert (rows[forest._explored.nodes["left"] < 0] >= min(4, n_rows)).all()
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-300, 0.0), (1e308, -0.5e308)])
+def test_cuts_are_uniform_between_the_extremes(scale, shift):
+    # One cut a tree over the values 0, 1, 10: a tenth of all cuts lie below 1.
+    values = np.array([0.0, 1.0, 10.0] * 4) / 10 * scale + shift
+    forest = LACExtraTreesClassifier(
+        2_000, max_depth=1, refinement="hard", n_explorers=1, random_state=0
+    ).fit(values[:, np.newaxis], ["a", "b", "c"] * 4)
+    cuts = np.array([tree.threshold[0] for tree in forest.estimators_])
+    places = (cuts - shift) / scale
+    assert ((places >= 0) & (places < 1)).all()
+    # Five standard errors, and the quantiles of a uniform distribution.
+    assert_allclose(np.quantile(places, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=5 * 0.5 / 2000**0.5)
