@@ -12,7 +12,14 @@ from lacforest.experiments._arguments import add_common, at_least, names, percen
 from lacforest.experiments._comparison import compare
 from lacforest.experiments._methods import METHODS, compared_methods
 from lacforest.experiments._runner import ResultsFile, ResultsFileError, StoppedError
-from lacforest.experiments._sweeps import THETA, UNLABELED, Sweep, draw_sweep, sweep_rows
+from lacforest.experiments._sweeps import (
+    THETA,
+    UNLABELED,
+    Sweep,
+    check_figure,
+    draw_sweep,
+    sweep_rows,
+)
 from lacforest.experiments._tables import FORMATS, render
 
 _SWEEPS = {sweep.name: sweep for sweep in (THETA, UNLABELED)}
@@ -209,6 +216,8 @@ def _run_learning(given: argparse.Namespace) -> str:
         folder=given.data,
     )
     try:
+        if sweep is not None and given.figure is not None:
+            check_figure(given.figure)
         experiment = _learning.LearningExperiment(options)
     except (OSError, ValueError) as error:
         raise _MistakeError(str(error)) from error

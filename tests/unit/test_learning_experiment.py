@@ -304,6 +304,18 @@ def test_sweeps_by_command(given, folder, capsys):
     assert len(printed.splitlines()) == 1 + 2 * 2 * len(UNLABELED.points)
 
 
+def test_figures_that_cannot_be_drawn(given, folder, capsys, monkeypatch):
+    def complaint(path):
+        words = ("theta-sweep", "--methods", "good", "--figure", str(path))
+        return run_command(folder, capsys, *words, code=2).err
+
+    assert complaint("a.xls") == "a.xls: the name of a figure ends in .png, .svg, .pdf\n"
+    assert "cannot be written: there is no folder" in complaint(folder / "no" / "a.png")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert complaint("a.png").startswith("figures need matplotlib")
+    assert given == []
+
+
 def test_jobs_at_once_give_what_one_at_a_time_gives(given, folder, capsys):
     words = ("table1", "--methods", "all", "--format", "csv")
     alone = run_command(folder, capsys, *words, "--results", str(folder / "alone.jsonl")).out
