@@ -31,7 +31,9 @@ from lacforest._tree._criterion import (
 from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns
 
+# Python counts further than C: a depth that no tree reaches, rows that no node has.
 _NO_LIMIT = 2**31 - 1
+_NO_NODE = 2**53
 # Rows from which a tree takes far longer than starting a task does.
 _LARGE = 100_000
 
@@ -234,9 +236,9 @@ class ForestGrower:
         return {
             "min_labeled": 0,
             "min_unlabeled": 0,
-            "min_leaf": options.min_samples_leaf * unit,
-            "min_split": options.min_samples_split * unit,
-            "max_depth": _NO_LIMIT if options.max_depth is None else options.max_depth,
+            "min_leaf": min(options.min_samples_leaf, _NO_NODE) * unit,
+            "min_split": min(options.min_samples_split, _NO_NODE) * unit,
+            "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
             "max_features": options.max_features,
             "search_on": search_on,
         }
