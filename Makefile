@@ -45,6 +45,9 @@ typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compil
 workflow-lint: $(VENV)/.ready-lint  ## Check the GitHub workflows against their schema and for unsafe steps
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.github-issue-forms \
+	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(RUN) check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(RUN) zizmor --offline --quiet .github
 
 # Quick mode runs each benchmark once: it shows that they work, not how fast anything is.
