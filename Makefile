@@ -23,7 +23,7 @@ RUN = $(call in_venv,$(VENV))
 .PHONY: workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, show what it finds, write a report
 	$(RUN) lacforest demo
@@ -134,16 +134,18 @@ floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest dependen
 	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)
 	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(FLOOR_TESTS)
 
-# PYTHON must be a free-threaded one. Few packages of the test group have wheels for it.
+# Few packages of the test group have wheels for a free-threaded Python.
 FREE_THREADED_VENV := .venv-free-threaded
 free-threaded-test: $(FREE_THREADED_VENV)/.pip  ## Run property and thread tests without the GIL (PYTHON=python3.14t)
-	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sysconfig; assert sysconfig.get_config_var("Py_GIL_DISABLED")'
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build 'pytest>=8' 'hypothesis>=6.100'
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation \
-	  --force-reinstall --no-deps . --config-settings=build-dir=build/free-threaded
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation . 
+	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sys, sysconfig; \
+	  sysconfig.get_config_var("Py_GIL_DISABLED") or sys.exit("$(PYTHON) has a GIL: name another, make PYTHON=python3.14t")'
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build \
+	  'pytest>=8' 'hypothesis>=6.100' numpy scipy scikit-learn joblib
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation --no-deps \
+	  --force-reinstall . --config-settings=build-dir=build/free-threaded
 	cd build && LACFOREST_TEST_INSTALLED=1 "$(abspath $(FREE_THREADED_VENV))/bin/python" -I -m pytest \
-	  $(out_of_tree) $(CURDIR)/tests/property $(CURDIR)/tests/estimator/test_thread_safety.py
+	  $(out_of_tree) $(addprefix $(CURDIR)/,$(FREE_THREADED_TESTS))
+FREE_THREADED_TESTS ?= tests/property tests/estimator/test_thread_safety.py
 
 clean:  ## Remove what was built; the environments stay and are refreshed when next used
 	rm -rf build dist docs/_build docs/api/generated
