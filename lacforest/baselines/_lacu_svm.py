@@ -202,7 +202,8 @@ class LACUSVMClassifier(ThetaClassifier):
 
     def _kernel(self, X: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.kernel == "linear":
-            product: NDArray[np.float64] = X @ rows.T
+            with np.errstate(over="ignore", invalid="ignore"):
+                product: NDArray[np.float64] = X @ rows.T
             return product
         return gaussian_kernel(X, rows, self._gamma)
 
@@ -214,6 +215,8 @@ class LACUSVMClassifier(ThetaClassifier):
         kernel[-1, :-1] = kernel[n_labeled:-1, :-1].mean(axis=0)
         kernel[:-1, -1] = kernel[-1, :-1]
         kernel[-1, -1] = kernel[-1, n_labeled:-1].mean()
+        if not np.isfinite(kernel).all():
+            raise ValueError("inner products of rows are not finite: scale the columns of X")
         return kernel
 
     def _judge(self, X: NDArray[np.float64]) -> Verdict:

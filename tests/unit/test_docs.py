@@ -40,7 +40,7 @@ def test_every_file_on_the_architecture_page_exists():
         assert list(ROOT.glob(name + "*")), name
 
 
-@pytest.mark.parametrize("page", ["quickstart", "theta"])
+@pytest.mark.parametrize("page", ["quickstart", "theta", "baselines"])
 def test_examples_on_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(ROOT / "docs" / f"{page}.rst"), module_relative=False)
