@@ -212,11 +212,11 @@ class LACUSVMClassifier(ThetaClassifier):
         n_rows = len(self._rows)
         kernel = np.empty((n_rows + 1, n_rows + 1))
         kernel[:-1, :-1] = self._kernel(self._rows, self._rows)
+        if not np.isfinite(kernel[:-1, :-1]).all():
+            raise ValueError("inner products of rows are not finite: scale the columns of X")
         kernel[-1, :-1] = kernel[n_labeled:-1, :-1].mean(axis=0)
         kernel[:-1, -1] = kernel[-1, :-1]
         kernel[-1, -1] = kernel[-1, n_labeled:-1].mean()
-        if not np.isfinite(kernel).all():
-            raise ValueError("inner products of rows are not finite: scale the columns of X")
         return kernel
 
     def _judge(self, X: NDArray[np.float64]) -> Verdict:
