@@ -67,7 +67,13 @@ def solve_square_loss(
     targets = np.where(signs.min(axis=0) < 0, 1.0, -1.0)
     a = known_share / (2.0 * regularization * n_labeled) * signs
     matrix = kernel_uu + 4.0 * regularization * n_unlabeled * np.eye(n_unlabeled)
-    factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    try:
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise ValueError(
+            f"regularization={regularization!r} is too small to be told from 0 beside the kernel: "
+            "raise it"
+        ) from error
     return Coefficients(a, cho_solve(factor, targets - kernel_ul @ a, check_finite=False))
 
 
@@ -197,7 +203,9 @@ class EULACClassifier(ThetaClassifier):
         kernel = gaussian_kernel(unlabeled, self._rows, self.gamma_)
         signs = make_signs(problem.y, problem.n_known, has_new)
         self._coefficients = np.vstack(
-            self._solve(kernel[:, n_labeled:], kernel[:, :n_labeled], signs, theta, best[1])
+            solve_square_loss(
+                kernel[:, n_labeled:], kernel[:, :n_labeled], signs, 1.0 - theta, best[1]
+            )
         )
 
     def _candidates(self, rng: np.random.Generator) -> tuple[list[float], list[float]]:
@@ -209,22 +217,6 @@ class EULACClassifier(ThetaClassifier):
         fixed = not isinstance(self.regularization, str)
         regularizations = [self.regularization] if fixed else list(_REGULARIZATIONS)
         return [float(gamma) for gamma in gammas], [float(value) for value in regularizations]
-
-    @staticmethod
-    def _solve(
-        kernel_uu: NDArray[np.float64],
-        kernel_ul: NDArray[np.float64],
-        signs: NDArray[np.float64],
-        theta: float,
-        regularization: float,
-    ) -> Coefficients:
-        try:
-            return solve_square_loss(kernel_uu, kernel_ul, signs, 1.0 - theta, regularization)
-        except LinAlgError as error:
-            raise ValueError(
-                f"regularization={regularization!r} is too small to be told from 0 beside the "
-                "kernel: raise it"
-            ) from error
 
     def _cross_validate(
         self,
@@ -248,11 +240,11 @@ class EULACClassifier(ThetaClassifier):
                 for train, test in folds:
                     labeled, unlabeled = train[train < n_labeled], train[train >= n_labeled]
                     signs = make_signs(marks[labeled], problem.n_known, not problem.is_closed)
-                    a, b = self._solve(
+                    a, b = solve_square_loss(
                         kernel[np.ix_(unlabeled, unlabeled)],
                         kernel[np.ix_(unlabeled, labeled)],
                         signs,
-                        theta,
+                        1.0 - theta,
                         regularization,
                     )
                     values = kernel[np.ix_(test, labeled)] @ a
