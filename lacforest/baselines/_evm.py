@@ -18,7 +18,13 @@ from lacforest.baselines._base import (
     check_fraction,
     check_positive,
 )
-from lacforest.baselines._open_simulation import LEAST_CLASSES, best_threshold, simulate
+from lacforest.baselines._open_simulation import (
+    LEAST_CLASSES,
+    THRESHOLDS,
+    best_threshold,
+    check_threshold,
+    simulate,
+)
 from lacforest.baselines._weibull import fit_weibull
 
 # Tails that tuning tries.
@@ -220,13 +226,7 @@ class EVMClassifier(AugmentedClassifier):
                 )
         else:
             check_int("tail_size", self.tail_size, 1)
-        if isinstance(self.threshold, str):
-            if self.threshold != "tuned":
-                raise ValueError(
-                    f'threshold must be "tuned" or a number in [0, 1], got {self.threshold!r}'
-                )
-        else:
-            check_fraction("threshold", self.threshold)
+        check_threshold(self.threshold)
         check_int("n_fused", self.n_fused, 1)
         check_positive("margin", self.margin)
         if self.cover is not None:
@@ -236,7 +236,7 @@ class EVMClassifier(AugmentedClassifier):
     def _learn(self, problem: Problem) -> None:
         self._need_two_classes(problem)
         tails = _TAILS if self.tail_size == "tuned" else (self.tail_size,)
-        thresholds = np.arange(1, 100) / 100
+        thresholds = THRESHOLDS
         if self.threshold != "tuned":
             thresholds = np.array([float(self.threshold)])
         if problem.n_known < LEAST_CLASSES and len(tails) * len(thresholds) > 1:

@@ -202,7 +202,8 @@ class LACUSVMClassifier(ThetaClassifier):
 
     def _kernel(self, X: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.kernel == "linear":
-            product: NDArray[np.float64] = X @ rows.T
+            with np.errstate(over="ignore", invalid="ignore"):
+                product: NDArray[np.float64] = X @ rows.T
             return product
         return gaussian_kernel(X, rows, self._gamma)
 
@@ -211,6 +212,8 @@ class LACUSVMClassifier(ThetaClassifier):
         n_rows = len(self._rows)
         kernel = np.empty((n_rows + 1, n_rows + 1))
         kernel[:-1, :-1] = self._kernel(self._rows, self._rows)
+        if not np.isfinite(kernel[:-1, :-1]).all():
+            raise ValueError("inner products of rows are not finite: scale the columns of X")
         kernel[-1, :-1] = kernel[n_labeled:-1, :-1].mean(axis=0)
         kernel[:-1, -1] = kernel[-1, :-1]
         kernel[-1, -1] = kernel[-1, n_labeled:-1].mean()

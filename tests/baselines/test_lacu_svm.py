@@ -294,3 +294,18 @@ def test_a_solver_that_does_not_end_says_so(monkeypatch):
     monkeypatch.setattr(_lacu_machine, "_MOST_TURNS", 2)
     with pytest.warns(ConvergenceWarning, match="a machine stopped after 2 steps with a gap of"):
         LACUSVMClassifier(kernel="rbf", max_rounds=1).fit(X, y, X_unlabeled=U)
+
+
+def test_rows_that_are_too_long():
+    # Labelled rows are short, or the SVM on them would not end.
+    with pytest.raises(ValueError, match="inner products of rows are not finite: scale the"):
+        LACUSVMClassifier().fit(X, y, X_unlabeled=1e200 * U)
+
+
+def test_the_solver_ends_on_what_is_not_a_number():
+    point = np.arange(2, dtype=np.int32)
+    field = np.array([0.0, np.nan])
+    gap = optimise(
+        np.eye(2), point, np.ones(2), -np.ones(2), np.ones(2), np.zeros(2), field, 1e-3, 10
+    )[1]
+    assert not gap > 1e-3
