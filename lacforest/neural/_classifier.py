@@ -35,7 +35,7 @@ from lacforest.neural._evaluation import (
 )
 from lacforest.neural._module import DeepForest
 from lacforest.neural._randomness import private_generators, seed_generators
-from lacforest.neural._rows import Rows, iterate, send
+from lacforest.neural._rows import Rows, iterate
 from lacforest.neural._settings import check_settings, find_device
 from lacforest.neural._training import (
     Callback,
@@ -266,9 +266,7 @@ theta_estimator_
             theta = self._wanted_theta()
             device = find_device(self.device)
             rows = check_fit_rows(self, X, y, X_unlabeled)
-            validation = check_validation_rows(
-                self, X, rows.labels, X_val, y_val, X_unlabeled_val
-            )
+            validation = check_validation_rows(self, X, rows.labels, X_val, y_val, X_unlabeled_val)
             entropy = self._entropy()
             found = find_theta_of_rows(theta, rows, entropy)
             if rows.unlabeled is not None:

@@ -183,9 +183,7 @@ def check_validation_rows(
     return ValidationRows(rows, codes, unlabeled)
 
 
-def hold_out(
-    rows: FitRows, fraction: float, entropy: list[int]
-) -> tuple[FitRows, ValidationRows]:
+def hold_out(rows: FitRows, fraction: float, entropy: list[int]) -> tuple[FitRows, ValidationRows]:
     """Split rows off for validation: a share of each class, and of the unlabelled rows."""
     rng = np.random.default_rng(entropy)
     held = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -85,7 +86,7 @@ class MLPEncoder(nn.Module):
         self.standardize = Standardize(n_features)
         sizes = [n_features, *hidden]
         layers: list[nn.Module] = []
-        for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        for before, after in pairwise(sizes):
             layers += [nn.Linear(before, after), nn.ReLU()]
         self.layers = nn.Sequential(*layers)
 
@@ -98,6 +99,12 @@ class MLPEncoder(nn.Module):
 def _channels_last(images: Tensor) -> Tensor:
     """The same images in the order of memory that convolutions are fastest in."""
     return images.contiguous(memory_format=torch.channels_last)
+
+
+def _store_channels_last(layers: nn.Sequential) -> None:
+    for layer in layers:
+        if isinstance(layer, nn.Conv2d):
+            layer.weight.data = layer.weight.data.contiguous(memory_format=torch.channels_last)
 
 
 class CNNEncoder(nn.Module):
@@ -143,7 +150,7 @@ class CNNEncoder(nn.Module):
             nn.ReLU(),
             nn.Dropout(dropout),
         )
-        self.layers.to(memory_format=torch.channels_last)
+        _store_channels_last(self.layers)
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of images."""
@@ -192,7 +199,7 @@ class VGG16Encoder(nn.Module):
         for module in self.layers:
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        self.layers.to(memory_format=torch.channels_last)
+        _store_channels_last(self.layers)
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of images."""

@@ -84,8 +84,8 @@ def predict_probabilities(
     broken = np.flatnonzero(~np.isfinite(shares).all(axis=1))
     if len(broken):
         raise ValueError(
-            f"the network overflows on {len(broken)} row(s), first on row {broken[0]}: their values "
-            "are far outside of what it was trained on. Check units and scaling."
+            f"the network overflows on {len(broken)} row(s), first on row {broken[0]}: their "
+            "values are far outside of what it was trained on. Check units and scaling."
         )
     shares /= shares.sum(axis=1, keepdims=True)
     return shares

@@ -51,9 +51,7 @@ def read_tensors(
             content = (file.metadata() or {}).get(_MARK)
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (safetensors.SafetensorError, OSError, ValueError) as error:
-        raise ModelFileError(
-            f"{name} is no safetensors file, or a damaged one: {error}"
-        ) from error
+        raise ModelFileError(f"{name} is no safetensors file, or a damaged one: {error}") from error
     try:
         entry = json.loads(content or "null")
         found, version, header = entry["kind"], entry["version"], entry["header"]

@@ -64,9 +64,7 @@ def class_shares(classes: Tensor) -> Tensor:
     return classes / labeled.clamp(min=least_share(classes.dtype))
 
 
-def augmented_gini(
-    classes: Tensor, unlabeled: Tensor, theta: float | Tensor
-) -> Tensor:
+def augmented_gini(classes: Tensor, unlabeled: Tensor, theta: float | Tensor) -> Tensor:
     """Augmented Gini impurity of each leaf (Definition 2).
 
     Parameters

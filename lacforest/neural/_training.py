@@ -325,7 +325,8 @@ class Trainer:
 
         def predict(some: Rows) -> NDArray[np.intp]:
             shares = predict_probabilities(self._module, proportions, some, device)
-            return shares.argmax(axis=1)
+            codes: NDArray[np.intp] = shares.argmax(axis=1)
+            return codes
 
         predicted = predict(validation.labeled)
         if validation.unlabeled is None:

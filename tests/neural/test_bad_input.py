@@ -1,13 +1,13 @@
-"""Every message about input: what was wrong, where, and what to do. A refused fit changes nothing."""
+"""Every message about input: what was wrong, where, what to do. A refused fit changes nothing."""
 
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
 from torch.utils.data import Dataset, IterableDataset
+from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, bars, fitted_forest, small_forest, y
 
 from lacforest.neural import DeepLACForestClassifier
-from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, bars, fitted_forest, small_forest, y
 
 
 def with_value(rows, value, place):
@@ -124,7 +124,9 @@ def test_large_but_finite_pixels_are_no_nan():
 def test_other_images_than_in_fit():
     forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
     for other, shape in ((bars([0], 3, size=9), "1, 9, 9"), (bars([0], 3, channels=3), "3, 8, 8")):
-        with pytest.raises(ValueError, match=rf"\({shape}\), but .* fitted on rows of shape \(1, 8"):
+        with pytest.raises(
+            ValueError, match=rf"\({shape}\), but .* fitted on rows of shape \(1, 8"
+        ):
             forest.predict(other)
     with pytest.raises(ValueError, match="X_unlabeled has rows of shape"):
         small_forest().fit(IMAGES, IMAGE_LABELS, bars([0], 3, size=9))
@@ -138,7 +140,7 @@ def test_the_network_overflows_in_prediction():
     forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
     far = np.full((2, 1, 8, 8), 0.5, dtype=np.float32)
     far[1] = np.where(np.indices((8, 8)).sum(axis=0) % 2, 3e38, -3e38)
-    with pytest.raises(ValueError, match="overflows on 1 row.*first on row 1"):
+    with pytest.raises(ValueError, match=r"overflows on 1 row.*first on row 1"):
         forest.predict_proba(far)
 
 

@@ -11,10 +11,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch.utils.data import Dataset, TensorDataset
-
-from lacforest.mixture import BestBin, KernelMeanEmbedding
-from lacforest.neural import CNNEncoder, DeepForest, MLPEncoder, VGG16Encoder
-from lacforest.neural._encoders import make_encoder
 from toys import (
     IMAGE_LABELS,
     IMAGES,
@@ -26,6 +22,10 @@ from toys import (
     small_forest,
     y,
 )
+
+from lacforest.mixture import BestBin, KernelMeanEmbedding
+from lacforest.neural import CNNEncoder, DeepForest, MLPEncoder, VGG16Encoder
+from lacforest.neural._encoders import make_encoder
 
 
 @pytest.fixture(scope="module")

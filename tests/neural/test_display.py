@@ -3,9 +3,9 @@
 import matplotlib.pyplot as plt
 import pytest
 from numpy.testing import assert_array_equal
+from toys import fitted_forest
 
 from lacforest.neural import DeepLACForestClassifier, TrainingCurveDisplay
-from toys import fitted_forest
 
 
 @pytest.fixture(autouse=True)

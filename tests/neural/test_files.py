@@ -8,11 +8,11 @@ import pytest
 import safetensors.torch
 import torch
 from numpy.testing import assert_array_equal
+from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 from lacforest._persistence import ModelFileError
 from lacforest.mixture import BestBin
 from lacforest.neural import DeepLACForestClassifier
-from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 
 def test_round_trip_of_a_table_forest(tmp_path):

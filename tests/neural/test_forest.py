@@ -6,10 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from reference import neural as naive
 
 from lacforest.neural import NeuralForest
 from lacforest.neural._forest import route
-from reference import neural as naive
 
 sizes = st.tuples(st.integers(2, 8), st.integers(1, 5), st.integers(1, 6), st.integers(1, 5))
 

@@ -6,12 +6,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import neural as naive
 
 from lacforest import AugmentedGiniCriterion
 from lacforest.neural import AugmentedGiniLoss, LeafStatistics, augmented_gini_loss
 from lacforest.neural._gini import augmented_gini, class_masses, new_share
 from lacforest.neural._leaves import class_probabilities
-from reference import neural as naive
 
 
 @st.composite
@@ -142,7 +142,11 @@ def test_compiled_loss_is_the_same():
     mu = torch.randn(30, 2, 8, generator=generator).softmax(-1)
     y = torch.randint(3, (10,), generator=generator)
     compiled = torch.compile(augmented_gini_loss, fullgraph=True, backend="aot_eager")
-    assert_allclose(compiled(mu[:10], y, mu[10:], 0.4, 3), augmented_gini_loss(mu[:10], y, mu[10:], 0.4, 3), rtol=1e-6)
+    assert_allclose(
+        compiled(mu[:10], y, mu[10:], 0.4, 3),
+        augmented_gini_loss(mu[:10], y, mu[10:], 0.4, 3),
+        rtol=1e-6,
+    )
 
 
 @given(batches(), st.lists(st.integers(1, 5), min_size=1, max_size=4))

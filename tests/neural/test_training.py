@@ -8,11 +8,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from toys import IMAGE_LABELS, IMAGES, TRUTH, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 from lacforest.metrics import augmented_accuracy_score
 from lacforest.neural import TrainingError
 from lacforest.neural._training import pair_batches
-from toys import IMAGE_LABELS, IMAGES, TRUTH, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(1, 20), st.integers(0, 2**32 - 1))
@@ -75,14 +75,14 @@ def test_a_callback_is_told_and_may_stop():
     assert told[0][2] == ["cross_entropy", "gini", "learning_rate", "loss"]
 
 
-class Killed(Exception):
+class KilledError(Exception):
     pass
 
 
 def kill_after(epoch):
     def callback(end):
         if end.epoch == epoch:
-            raise Killed
+            raise KilledError
 
     return callback
 
@@ -94,7 +94,7 @@ def test_resume_is_the_same_as_never_stopped(tmp_path, images, precision):
     parameters = {"epochs": 7, "early_stopping": True, "precision": precision}
     whole = small_forest(**parameters).fit(*data)
     parameters |= {"checkpoint": tmp_path / "run.safetensors", "checkpoint_every": 2}
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         small_forest(**parameters, callbacks=[kill_after(5)]).fit(*data)
     epochs = []
     resumed = small_forest(
@@ -110,7 +110,7 @@ def test_resume_is_the_same_as_never_stopped(tmp_path, images, precision):
 
 def test_resume_without_a_seed_goes_on_with_that_of_the_run(tmp_path):
     parameters = {"checkpoint": tmp_path / "run", "checkpoint_every": 1, "random_state": None}
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         fitted_forest(**parameters, callbacks=[kill_after(3)])
     first = fitted_forest(**parameters, resume=True)
     again = fitted_forest(**parameters, resume=True)
@@ -175,12 +175,12 @@ def test_a_loss_that_becomes_nan_stops_and_keeps_the_last_checkpoint(tmp_path):
     expected = forest.predict_proba(U)
     # Four batches an epoch: call 10 is batch 2 of epoch 3.
     forest.set_params(encoder=Poison(10), checkpoint=path, checkpoint_every=1, epochs=5)
-    with pytest.raises(TrainingError, match="became nan in batch 2 of epoch 3.*after epoch 2 is"):
+    with pytest.raises(TrainingError, match=r"became nan in batch 2 of epoch 3.*after epoch 2 is"):
         forest.fit(X, y, X_unlabeled=U)
     assert path.exists()
     assert_array_equal(forest.predict_proba(U), expected)
     forest.set_params(encoder=Poison(2), checkpoint=tmp_path / "other")
-    with pytest.raises(TrainingError, match="batch 2 of epoch 1.*No epoch was kept in"):
+    with pytest.raises(TrainingError, match=r"batch 2 of epoch 1.*No epoch was kept in"):
         forest.fit(X, y, X_unlabeled=U)
     forest.set_params(checkpoint=None)
     with pytest.raises(TrainingError, match="No checkpoint was kept: set checkpoint"):
