@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._training_rows import TrainingRows
 from lacforest._parameters import check_n_jobs, is_real
 from lacforest._theta import check_theta, find_theta, warn_if_undetermined
+from lacforest._training_rows import TrainingRows
 from lacforest._unchanged import unchanged_on_failure
 from lacforest._validation import DENSE_TABLE, check_new_table, check_training_rows
 

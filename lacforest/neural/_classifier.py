@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._unchanged import unchanged_on_failure
 from lacforest._labels import Labels
 from lacforest._theta import Theta, check_theta, warn_if_undetermined
+from lacforest._unchanged import unchanged_on_failure
 from lacforest.neural._checkpoint import Checkpoint, read_run
 from lacforest.neural._data import (
     FitRows,

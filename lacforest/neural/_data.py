@@ -15,9 +15,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._coding import RowStack
-from lacforest._training_rows import TrainingRows as StackedRows
 from lacforest._labels import Labels, make_labels
 from lacforest._theta import Theta, find_theta
+from lacforest._training_rows import TrainingRows as StackedRows
 from lacforest._validation import (
     check_training_labels,
     check_unlabeled_table,
