@@ -188,12 +188,15 @@ class ForestGrower:
             raise
 
     def score_unlabeled(
-        self, trees: CollectedTrees, criterion: AugmentedGiniCriterion
+        self, trees: CollectedTrees, counts: NDArray[np.float64], criterion: AugmentedGiniCriterion
     ) -> NDArray[np.float64]:
-        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
+        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order.
+
+        `counts` are labelled and unlabelled rows of each node.
+        """
         rows, n_trees = self.rows, len(trees.tree_start) - 1
         sums = np.zeros(rows.n_unlabeled)
-        values = augmented_proportions(trees.counts, criterion.ratio)
+        values = augmented_proportions(counts, criterion.ratio)
         tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
         n_threads = useful_threads(self.n_jobs, rows.n_unlabeled * n_trees, PAIRS_PER_THREAD)
         calls = [
