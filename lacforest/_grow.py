@@ -25,6 +25,7 @@ from lacforest._tree._criterion import (
 )
 from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns, ColumnValues
+from lacforest._watching import tell
 
 _NO_LIMIT = 2**31 - 1
 # Rows from which a tree takes far longer than starting a task does.
@@ -157,6 +158,7 @@ class ForestGrower:
             self.options.verbose or rows.table.n_rows >= _LARGE or plan.classes_of_tree is not None
         )
         n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
+        blocks = spans(n_trees, n_blocks)
         stop = StopSignal()
         calls = (
             (
@@ -175,11 +177,13 @@ class ForestGrower:
                 stop,
                 self.benches,
             )
-            for first, end in spans(n_trees, n_blocks)
+            for first, end in blocks
         )
+        grown = in_threads(grow_trees, calls, self.n_jobs, self.options.verbose)
         try:
-            for block in in_threads(grow_trees, calls, self.n_jobs, self.options.verbose):
+            for (_, end), block in zip(blocks, grown, strict=True):
                 yield from block
+                tell("growing trees", end, n_trees)
         except BaseException:
             # joblib does not wait for its threads here: let them end soon instead of never.
             stop.request()
