@@ -25,6 +25,7 @@ from lacforest._tree._criterion import (
 )
 from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns, ColumnValues
+from lacforest._watching import tell
 
 # Python counts further than C: a depth that no tree reaches, rows that no node has.
 _NO_LIMIT = 2**31 - 1
@@ -159,6 +160,7 @@ class ForestGrower:
             self.options.verbose or rows.table.n_rows >= _LARGE or plan.classes_of_tree is not None
         )
         n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
+        blocks = spans(n_trees, n_blocks)
         stop = StopSignal()
         calls = (
             (
@@ -177,11 +179,13 @@ class ForestGrower:
                 stop,
                 self.benches,
             )
-            for first, end in spans(n_trees, n_blocks)
+            for first, end in blocks
         )
+        grown = in_threads(grow_trees, calls, self.n_jobs, self.options.verbose)
         try:
-            for block in in_threads(grow_trees, calls, self.n_jobs, self.options.verbose):
+            for (_, end), block in zip(blocks, grown, strict=True):
                 yield from block
+                tell("growing trees", end, n_trees)
         except BaseException:
             # joblib does not wait for its threads here: let them end soon instead of never.
             stop.request()
