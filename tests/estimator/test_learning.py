@@ -4,10 +4,10 @@ import joblib
 import numpy as np
 import pytest
 from forests import assert_same_forest
+from packaging.version import Version
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.fixes import parse_version
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
@@ -88,6 +88,6 @@ def test_silence(capsys):
 def test_progress_is_printed_and_changes_nothing(capsys, n_jobs):
     forest = fitted_forest(verbose=1, n_jobs=n_jobs, n_estimators=12)
     output = "".join(capsys.readouterr())
-    if n_jobs > 1 or parse_version(joblib.__version__) >= parse_version("1.5"):
+    if n_jobs > 1 or Version(joblib.__version__) >= Version("1.5"):
         assert output.count("12 out of  12") == 2  # once for each step
     assert_same_forest(forest, fitted_forest(n_estimators=12))
