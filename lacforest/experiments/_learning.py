@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from lacforest import __version__, datasets
 from lacforest.experiments._methods import make_method
@@ -179,8 +180,10 @@ class LearningExperiment:
         model = make_method(job.method, split.theta, seed, self.options.n_jobs)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            # Some splits of a hundred cannot tell theta; the table shows what came of it.
+            # Some splits of a hundred cannot tell theta, or cannot meet all constraints of a
+            # method; the table shows what came of it.
             warnings.simplefilter("ignore", ThetaWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
         seconds = time.perf_counter() - started
         predicted = model.predict(split.X_test)
