@@ -23,7 +23,7 @@ RUN = $(call in_venv,$(VENV))
 .PHONY: workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, show what it finds, write a report
 	$(RUN) lacforest demo
@@ -37,7 +37,7 @@ lint: typecheck workflow-lint  ## Check types, style and workflows
 	$(RUN) cython-lint lacforest
 
 # mypy believes the stubs; stubtest imports the compiled modules and compares.
-typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
+typecheck: $(VENV)/.ready-test $(VENV)/.ready-lint  ## Check types, and the stubs against the compiled modules
 	$(RUN) mypy
 	$(RUN) python -m mypy.stubtest lacforest._tree --mypy-config-file pyproject.toml \
 	  --allowlist tools/stubtest-allowlist.txt
@@ -45,6 +45,9 @@ typecheck: $(VENV)/.ready-lint  ## Check types, and the stubs against the compil
 workflow-lint: $(VENV)/.ready-lint  ## Check the GitHub workflows against their schema and for unsafe steps
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(RUN) check-jsonschema --builtin-schema vendor.github-issue-forms \
+	  $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(RUN) check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(RUN) zizmor --offline --quiet .github
 
 # Quick mode runs each benchmark once: it shows that they work, not how fast anything is.
@@ -113,8 +116,9 @@ sanitize: $(SANITIZE_VENV)/.ready  ## Run property tests and file mutants on a b
 	  "$(abspath $(SANITIZE_VENV))/bin/python" -I -m pytest $(out_of_tree) \
 	  $(addprefix $(CURDIR)/,$(SANITIZE_TESTS))
 
+# One arena: with one for each thread, glibc moves free memory between them, and that looks like growth.
 leak-test: $(VENV)/.installed  ## Fit, predict, save and load 600 times: memory stays flat
-	$(RUN) python tools/leak_test.py
+	$(RUN) MALLOC_ARENA_MAX=1 python tools/leak_test.py
 
 # FUZZ_SEED=$$RANDOM tries other files; inputs of fit and predict differ from run to run anyway.
 FUZZ_SEED ?= 0
@@ -130,16 +134,18 @@ floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest dependen
 	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)
 	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(FLOOR_TESTS)
 
-# PYTHON must be a free-threaded one. Few packages of the test group have wheels for it.
+# Few packages of the test group have wheels for a free-threaded Python.
 FREE_THREADED_VENV := .venv-free-threaded
 free-threaded-test: $(FREE_THREADED_VENV)/.pip  ## Run property and thread tests without the GIL (PYTHON=python3.14t)
-	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sysconfig; assert sysconfig.get_config_var("Py_GIL_DISABLED")'
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build 'pytest>=8' 'hypothesis>=6.100'
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation \
-	  --force-reinstall --no-deps . --config-settings=build-dir=build/free-threaded
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation . 
+	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sys, sysconfig; \
+	  sysconfig.get_config_var("Py_GIL_DISABLED") or sys.exit("$(PYTHON) has a GIL: name another, make PYTHON=python3.14t")'
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build \
+	  'pytest>=8' 'hypothesis>=6.100' numpy scipy scikit-learn joblib
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation --no-deps \
+	  --force-reinstall . --config-settings=build-dir=build/free-threaded
 	cd build && LACFOREST_TEST_INSTALLED=1 "$(abspath $(FREE_THREADED_VENV))/bin/python" -I -m pytest \
-	  $(out_of_tree) $(CURDIR)/tests/property $(CURDIR)/tests/estimator/test_thread_safety.py
+	  $(out_of_tree) $(addprefix $(CURDIR)/,$(FREE_THREADED_TESTS))
+FREE_THREADED_TESTS ?= tests/property tests/estimator/test_thread_safety.py
 
 clean:  ## Remove what was built; the environments stay and are refreshed when next used
 	rm -rf build dist docs/_build docs/api/generated docs/auto_examples docs/sg_execution_times.rst
@@ -179,7 +185,7 @@ $(VENV)/.ready-%: pyproject.toml | $(VENV)/.installed
 # hidden by the source tree, which has no compiled modules. The import hook of an editable install
 # comes before sys.path. Its own build directory keeps it apart from the release build.
 $(DEBUG_VENV)/.ready: $(BUILD_FILES) | $(DEBUG_VENV)/.pip
-	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --group build --group test
+	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --group build --group test-core
 	$(call in_venv,$(DEBUG_VENV)) python -m pip install --quiet --no-build-isolation --editable . \
 	  --config-settings=build-dir=build/debug \
 	  --config-settings=setup-args=-Dbounds_checks=true \
@@ -187,7 +193,7 @@ $(DEBUG_VENV)/.ready: $(BUILD_FILES) | $(DEBUG_VENV)/.pip
 	touch $@
 
 $(SANITIZE_VENV)/.ready: pyproject.toml | $(SANITIZE_VENV)/.pip
-	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --group build --group test \
+	$(call in_venv,$(SANITIZE_VENV)) python -m pip install --quiet --group build --group test-core \
 	  numpy scipy scikit-learn joblib
 	touch $@
 

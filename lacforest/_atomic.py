@@ -37,6 +37,9 @@ def atomic_file(
                 os.fsync(file.fileno())
         with guard():
             os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            # A write that fails does not say where.
+            error.filename = os.fspath(target)
         raise

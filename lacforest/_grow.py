@@ -26,7 +26,9 @@ from lacforest._tree._criterion import (
 from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns, ColumnValues
 
+# Python counts further than C: a depth that no tree reaches, rows that no node has.
 _NO_LIMIT = 2**31 - 1
+_NO_NODE = 2**53
 # Rows from which a tree takes far longer than starting a task does.
 _LARGE = 100_000
 
@@ -131,9 +133,9 @@ class ForestGrower:
         limits: dict[str, Any] = {
             "min_labeled": 0,
             "min_unlabeled": 0,
-            "min_leaf": min_leaf * unit,
-            "min_split": options.min_samples_split * unit,
-            "max_depth": _NO_LIMIT if options.max_depth is None else options.max_depth,
+            "min_leaf": min(min_leaf, _NO_NODE) * unit,
+            "min_split": min(options.min_samples_split, _NO_NODE) * unit,
+            "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
             "max_features": options.max_features,
             "search_on": search_on,
         }

@@ -289,6 +289,8 @@ def _read_header(file: Any) -> tuple[dict[str, Any], int]:
         raise ModelFileError("its header names no estimator")
     if not isinstance(header["n_bytes"], int) or header["n_bytes"] < 0:
         raise ModelFileError("its header names no size")
+    if not isinstance(header["arrays"], dict):
+        raise ModelFileError("its header names no arrays")
     if not isinstance(header["deflated"], bool):
         raise ModelFileError("its header does not say whether arrays are deflated")
     return header, _aligned(len(MAGIC) + 8 + length + 4)

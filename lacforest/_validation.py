@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -51,7 +52,7 @@ def _is_text_column(table: Any, index: int, dtype: Any) -> bool:
     return False
 
 
-def _reject_text(table: Any, name: str) -> None:
+def reject_text(table: Any, name: str) -> None:
     """Say which columns are not numbers, before a conversion fails without saying."""
     advice = "encode them first, for instance with sklearn.preprocessing.OrdinalEncoder"
     dtypes = getattr(table, "dtypes", None)
@@ -85,7 +86,7 @@ def _reject_text(table: Any, name: str) -> None:
 
 def check_training_table(estimator: Any, X: Any, options: dict[str, Any] = FOREST_TABLE) -> Any:
     """X of fit; sets n_features_in_ and feature_names_in_."""
-    _reject_text(X, "X")
+    reject_text(X, "X")
     return validate_data(estimator, X, reset=True, **options)
 
 
@@ -105,7 +106,7 @@ def _is_plain_table(estimator: Any, X: Any) -> bool:
 
 def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
     """X of predict, by what fit asked of tables."""
-    _reject_text(X, "X")
+    reject_text(X, "X")
     return validate_data(estimator, X, reset=False, **options)
 
 
@@ -124,7 +125,7 @@ def check_unlabeled_table(
     options: dict[str, Any] = FOREST_TABLE,
 ) -> Any:
     """X_unlabeled of fit: the columns of X."""
-    _reject_text(X_unlabeled, "X_unlabeled")
+    reject_text(X_unlabeled, "X_unlabeled")
     shape = getattr(X_unlabeled, "shape", None)
     if (shape is not None and len(shape) >= 1 and shape[0] == 0) or (
         isinstance(X_unlabeled, list | tuple) and len(X_unlabeled) == 0
@@ -154,6 +155,46 @@ def check_unlabeled_table(
     return table
 
 
+def check_training_labels(
+    estimator: Any, y: Any, n_rows: int, has_unlabeled: bool
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels of the labelled rows, and which rows of X are marked as unlabelled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameter `unlabeled_label`.
+    y : array-like
+        Labels of X.
+    n_rows : int
+        Rows of X.
+    has_unlabeled : bool
+        Whether unlabelled rows are given apart from X.
+    """
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
+        )
+    labels = column_or_1d(y, warn=True)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} labels, but X has {n_rows} rows")
+    sentinel = estimator.unlabeled_label
+    has_sentinel = sentinel is not None
+    marked = find_sentinel(labels, sentinel) if has_sentinel else np.zeros(len(labels), dtype=bool)
+    if has_sentinel and has_unlabeled:
+        raise ValueError(
+            "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: choose one"
+        )
+    if marked.all():
+        raise ValueError("y holds no label: every row is marked by unlabeled_label")
+    labels = check_labels(labels[~marked])
+    if labels.dtype.kind == "f":
+        check_array(labels, ensure_2d=False, input_name="y")
+    check_classification_targets(labels)
+    return labels, marked
+
+
 def check_training_rows(
     estimator: Any,
     X: Any,
@@ -172,28 +213,7 @@ def check_training_rows(
     """
     names = column_names(X)
     table = check_training_table(estimator, X, options)
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None"
-        )
-    labels = column_or_1d(y, warn=True)
-    if len(labels) != table.shape[0]:
-        raise ValueError(f"y has {len(labels)} labels, but X has {table.shape[0]} rows")
-    sentinel = estimator.unlabeled_label
-    has_sentinel = sentinel is not None
-    marked = find_sentinel(labels, sentinel) if has_sentinel else np.zeros(len(labels), dtype=bool)
-    if has_sentinel and X_unlabeled is not None:
-        raise ValueError(
-            "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: choose one"
-        )
-    if marked.all():
-        raise ValueError("y holds no label: every row is marked by unlabeled_label")
-    labels = labels[~marked]
-    labels = check_labels(labels)
-    if labels.dtype.kind == "f":
-        check_array(labels, ensure_2d=False, input_name="y")
-    check_classification_targets(labels)
+    labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
 
     known, codes = np.unique(labels, return_inverse=True)
     if len(known) > _MAX_KNOWN:

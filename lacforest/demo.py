@@ -25,7 +25,8 @@ def main(folder: str | os.PathLike[str] = "lacforest-demo", random_state: int = 
     random_state : int, default=0
         Chooses digits and rows.
     """
-    X, y = load_digits(return_X_y=True)
+    digits = load_digits()
+    X, y = digits.data, digits.target
     split = make_augmented_split(
         X, y, n_labeled=350, n_unlabeled=500, n_test=350, theta=0.4, random_state=random_state
     )
@@ -41,7 +42,7 @@ def main(folder: str | os.PathLike[str] = "lacforest-demo", random_state: int = 
     print(f"hidden from the labels: {', '.join(map(str, split.hidden))}\n")
     for name, value in _table(forest, scores, split.theta, seconds):
         print(f"{name:<30} {value}")
-    print(f"\nreport: {_write_report(Path(folder), forest, split)}")
+    print(f"\nreport: {_write_report(Path(folder), forest, split, digits.feature_names)}")
 
 
 def _table(
@@ -60,7 +61,9 @@ def _table(
     ]
 
 
-def _write_report(folder: Path, forest: LACForestClassifier, split: Any) -> Path:
+def _write_report(
+    folder: Path, forest: LACForestClassifier, split: Any, feature_names: list[str]
+) -> Path:
     from lacforest.report import write_report
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,6 +80,7 @@ def _write_report(folder: Path, forest: LACForestClassifier, split: Any) -> Path
             split.y_labeled,
             estimator=forest.theta_estimator_,
         ),
+        feature_names=feature_names,
         title="Digits that nobody labelled",
         facts={"hidden digits": ", ".join(map(str, split.hidden))},
     )

@@ -5,6 +5,7 @@ lies in says which files to expect; it is never imported from.
 """
 
 import importlib
+import importlib.util
 import pkgutil
 import sys
 import sysconfig
@@ -19,14 +20,35 @@ INSTALLED = Path(lacforest.__file__).resolve().parent
 
 
 def import_modules() -> set[str]:
-    """Import every module of the package but the commands, and return their names."""
+    """Import every module of the package but the commands, and return their names.
+
+    Where torch is not installed, lacforest.neural must say so.
+    """
     names = {"lacforest"}
-    walk = pkgutil.walk_packages(lacforest.__path__, "lacforest.", onerror=importlib.import_module)
-    for module in walk:
-        if not module.name.endswith(".__main__"):
+    has_torch = importlib.util.find_spec("torch") is not None
+
+    def complain(name: str) -> None:
+        if has_torch or name != "lacforest.neural":
+            importlib.import_module(name)
+
+    for module in pkgutil.walk_packages(lacforest.__path__, "lacforest.", onerror=complain):
+        if module.name == "lacforest.neural" and not has_torch:
+            expect_hint(module.name)
+        elif not module.name.endswith(".__main__"):
             importlib.import_module(module.name)
             names.add(module.name)
     return names
+
+
+def expect_hint(name: str) -> None:
+    """Import a module that needs an extra, and see that it names the extra."""
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if "[deep]" in str(error):
+            return
+        raise
+    sys.exit(f"{name} imports without torch")
 
 
 def missing_files(imported: set[str]) -> list[str]:

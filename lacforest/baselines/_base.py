@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._training_rows import TrainingRows
 from lacforest._parameters import check_n_jobs, is_real
 from lacforest._theta import check_theta, find_theta, warn_if_undetermined
+from lacforest._training_rows import TrainingRows
 from lacforest._unchanged import unchanged_on_failure
 from lacforest._validation import DENSE_TABLE, check_new_table, check_training_rows
 
@@ -232,7 +232,9 @@ class ThetaClassifier(AugmentedClassifier):
             check_theta(self.theta)
 
     def _entropy(self) -> NDArray[np.uint32]:
-        return check_random_state(self.random_state).randint(0, 2**32, size=4, dtype=np.uint32)
+        rng = check_random_state(self.random_state)
+        entropy: NDArray[np.uint32] = rng.randint(0, 2**32, size=4, dtype=np.uint32)
+        return entropy
 
     def _find_theta(self, problem: Problem, entropy: NDArray[np.uint32]) -> float:
         """Theta as given or estimated; no new rows where there are no unlabelled ones."""

@@ -66,8 +66,16 @@ def solve_square_loss(
     n_unlabeled, n_labeled = kernel_ul.shape
     targets = np.where(signs.min(axis=0) < 0, 1.0, -1.0)
     a = known_share / (2.0 * regularization * n_labeled) * signs
-    matrix = kernel_uu + 4.0 * regularization * n_unlabeled * np.eye(n_unlabeled)
-    factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    matrix = kernel_uu.copy()
+    matrix.flat[:: n_unlabeled + 1] += 4.0 * regularization * n_unlabeled
+    try:
+        # Transposed it is in the order that LAPACK wants, and is not copied.
+        factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise ValueError(
+            f"regularization={regularization!r} is too small to be told from 0 beside the kernel: "
+            "raise it"
+        ) from error
     return Coefficients(a, cho_solve(factor, targets - kernel_ul @ a, check_finite=False))
 
 
@@ -174,8 +182,7 @@ class EULACClassifier(ThetaClassifier):
         if not (isinstance(self.regularization, str) and self.regularization == "cv"):
             if not is_real(self.regularization):
                 raise TypeError(
-                    'regularization must be "cv" or a positive number, got '
-                    f"{self.regularization!r}"
+                    f'regularization must be "cv" or a positive number, got {self.regularization!r}'
                 )
             check_positive("regularization", self.regularization)
         check_int("cv", self.cv, 2)
@@ -198,7 +205,9 @@ class EULACClassifier(ThetaClassifier):
         kernel = gaussian_kernel(unlabeled, self._rows, self.gamma_)
         signs = make_signs(problem.y, problem.n_known, has_new)
         self._coefficients = np.vstack(
-            self._solve(kernel[:, n_labeled:], kernel[:, :n_labeled], signs, theta, best[1])
+            solve_square_loss(
+                kernel[:, n_labeled:], kernel[:, :n_labeled], signs, 1.0 - theta, best[1]
+            )
         )
 
     def _candidates(self, rng: np.random.Generator) -> tuple[list[float], list[float]]:
@@ -210,22 +219,6 @@ class EULACClassifier(ThetaClassifier):
         fixed = not isinstance(self.regularization, str)
         regularizations = [self.regularization] if fixed else list(_REGULARIZATIONS)
         return [float(gamma) for gamma in gammas], [float(value) for value in regularizations]
-
-    @staticmethod
-    def _solve(
-        kernel_uu: NDArray[np.float64],
-        kernel_ul: NDArray[np.float64],
-        signs: NDArray[np.float64],
-        theta: float,
-        regularization: float,
-    ) -> Coefficients:
-        try:
-            return solve_square_loss(kernel_uu, kernel_ul, signs, 1.0 - theta, regularization)
-        except LinAlgError as error:
-            raise ValueError(
-                f"regularization={regularization!r} is too small to be told from 0 beside the "
-                "kernel: raise it"
-            ) from error
 
     def _cross_validate(
         self,
@@ -244,23 +237,38 @@ class EULACClassifier(ThetaClassifier):
         scores: dict[tuple[float, float], float] = {}
         for gamma in gammas:
             kernel = np.exp(-gamma * squared)
-            for regularization in regularizations:
-                of_folds = []
-                for train, test in folds:
-                    labeled, unlabeled = train[train < n_labeled], train[train >= n_labeled]
-                    signs = make_signs(marks[labeled], problem.n_known, not problem.is_closed)
-                    a, b = self._solve(
-                        kernel[np.ix_(unlabeled, unlabeled)],
-                        kernel[np.ix_(unlabeled, labeled)],
-                        signs,
-                        theta,
-                        regularization,
-                    )
-                    values = kernel[np.ix_(test, labeled)] @ a
-                    values += kernel[np.ix_(test, unlabeled)] @ b
-                    predicted = values.argmax(axis=1)
-                    of_folds.append(self._accuracy(problem, marks[test], predicted, theta))
-                scores[gamma, regularization] = float(np.mean(of_folds))
+            of_folds = [
+                self._score_fold(problem, theta, kernel, marks, *fold, regularizations)
+                for fold in folds
+            ]
+            for regularization, mean in zip(
+                regularizations, np.mean(of_folds, axis=0), strict=True
+            ):
+                scores[gamma, regularization] = float(mean)
+        return scores
+
+    def _score_fold(
+        self,
+        problem: Problem,
+        theta: float,
+        kernel: NDArray[np.float64],
+        marks: NDArray[np.intp],
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        regularizations: list[float],
+    ) -> list[float]:
+        """Estimated accuracy on one fold, for every regularization."""
+        n_labeled = len(problem.y)
+        labeled, unlabeled = train[train < n_labeled], train[train >= n_labeled]
+        signs = make_signs(marks[labeled], problem.n_known, not problem.is_closed)
+        kernel_uu = kernel[np.ix_(unlabeled, unlabeled)]
+        kernel_ul = kernel[np.ix_(unlabeled, labeled)]
+        kernel_test = kernel[np.ix_(test, np.concatenate([labeled, unlabeled]))]
+        scores = []
+        for regularization in regularizations:
+            found = solve_square_loss(kernel_uu, kernel_ul, signs, 1.0 - theta, regularization)
+            predicted = (kernel_test @ np.vstack(found)).argmax(axis=1)
+            scores.append(self._accuracy(problem, marks[test], predicted, theta))
         return scores
 
     @staticmethod

@@ -18,7 +18,13 @@ from lacforest.baselines._base import (
     check_fraction,
     check_positive,
 )
-from lacforest.baselines._open_simulation import LEAST_CLASSES, best_threshold, simulate
+from lacforest.baselines._open_simulation import (
+    LEAST_CLASSES,
+    THRESHOLDS,
+    best_threshold,
+    check_threshold,
+    simulate,
+)
 from lacforest.baselines._weibull import fit_weibull
 
 # Tails that tuning tries.
@@ -88,7 +94,8 @@ class ExtremeVectors:
                 shape, scale = fit_weibull(margin * nearest)
                 kept = np.arange(len(own))
                 if cover is not None:
-                    kept = greedy_cover(_inclusion(cdist(own, own), shape, scale).T >= cover)
+                    reached = _inclusion(cdist(own, own), shape, scale).T
+                    kept = greedy_cover(reached >= cover)
                 parts.append((own[kept], shape[kept], scale[kept], np.full(len(kept), code)))
         self.rows, self.shape, self.scale, self.codes = map(
             np.concatenate, zip(*parts, strict=True)
@@ -128,10 +135,10 @@ class EVMClassifier(AugmentedClassifier):
     Parameters
     ----------
     tail_size : int, "all" or "tuned", default=50
-        Rows of other classes that a law is fitted to; 50 as published. Results depend much on it,
-        and on the dataset which one is best. "tuned" takes, of six sizes, the one with the best
-        normalised accuracy where half of the known classes pretend to be unknown, which is what
-        ``paper_table`` sets.
+        Rows of other classes that a law is fitted to; 50 as published, which also comes closest
+        to the paper's table. Results depend much on it, and which one is best on the dataset.
+        "tuned" takes, of six sizes, the one with the best normalised accuracy where half of the
+        known classes pretend to be unknown.
     threshold : float in [0, 1] or "tuned", default=0.5
         Probability below which a row is new. The authors tune it on classes that are held out,
         as "tuned" does.
@@ -187,7 +194,6 @@ class EVMClassifier(AugmentedClassifier):
     """
 
     _uses_unlabeled: ClassVar[bool] = False
-    _PAPER_TABLE: ClassVar[dict[str, Any]] = {"tail_size": "tuned"}
 
     def __init__(
         self,
@@ -220,13 +226,7 @@ class EVMClassifier(AugmentedClassifier):
                 )
         else:
             check_int("tail_size", self.tail_size, 1)
-        if isinstance(self.threshold, str):
-            if self.threshold != "tuned":
-                raise ValueError(
-                    f'threshold must be "tuned" or a number in [0, 1], got {self.threshold!r}'
-                )
-        else:
-            check_fraction("threshold", self.threshold)
+        check_threshold(self.threshold)
         check_int("n_fused", self.n_fused, 1)
         check_positive("margin", self.margin)
         if self.cover is not None:
@@ -236,7 +236,7 @@ class EVMClassifier(AugmentedClassifier):
     def _learn(self, problem: Problem) -> None:
         self._need_two_classes(problem)
         tails = _TAILS if self.tail_size == "tuned" else (self.tail_size,)
-        thresholds = np.arange(1, 100) / 100
+        thresholds = THRESHOLDS
         if self.threshold != "tuned":
             thresholds = np.array([float(self.threshold)])
         if problem.n_known < LEAST_CLASSES and len(tails) * len(thresholds) > 1:

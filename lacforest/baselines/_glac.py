@@ -23,9 +23,9 @@ from lacforest.mixture._cross_fit import median_gamma
 class GLACClassifier(ThetaClassifier):
     """Softmax model of the known classes and the new one, trained on a penalised risk [1]_.
 
-    The risk over known and new rows is estimated without a label of a new row: what unlabelled rows
-    lose by being called new, less what known rows among them would. Where the part of new rows falls
-    below zero, which no risk does, a penalty draws it back.
+    The risk over known and new rows is estimated without a label of a new row: what unlabelled
+    rows lose by being called new, less what known rows among them would. Where the part of new
+    rows falls below zero, which no risk does, a penalty draws it back.
 
     Without unlabelled rows it is a softmax model of the known classes.
 

@@ -90,7 +90,13 @@ class QuadraticProgramme:
         ).astype(np.int32)
         self.cap = _LARGEST_MULTIPLIER * options.C * n_labeled
         self.gain = np.concatenate(
-            [signs, np.ones(n_unlabeled), -np.ones(n_unlabeled), band[::-1], np.zeros(len(negatives))]
+            [
+                signs,
+                np.ones(n_unlabeled),
+                -np.ones(n_unlabeled),
+                band[::-1],
+                np.zeros(len(negatives)),
+            ]
         )
         self.low = np.zeros(len(self.gain))
         self.high = np.zeros(len(self.gain))
@@ -163,10 +169,8 @@ class QuadraticProgramme:
 
     def coefficients(self) -> NDArray[np.float64]:
         """Weight of each labelled and unlabelled row; that of the mean is shared out."""
-        weights: NDArray[np.float64] = np.bincount(
-            self.point, self.alpha, minlength=len(self.kernel)
-        )
-        rows = weights[:-1].copy()
+        weights = np.bincount(self.point, self.alpha, minlength=len(self.kernel))
+        rows = weights[:-1].astype(np.float64)
         rows[self.n_labeled :] += weights[-1] / self.n_unlabeled
         return rows
 

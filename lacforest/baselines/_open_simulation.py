@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest.baselines._base import check_fraction
+
 # A simulation needs two classes that stay known and one that pretends to be unknown.
 LEAST_CLASSES = 3
+# Thresholds that tuning tries; the authors' grids are not known.
+THRESHOLDS = np.arange(1, 100) / 100
+
+
+def check_threshold(threshold: Any) -> None:
+    """A share, or the word for one that a simulation finds."""
+    if not isinstance(threshold, str):
+        check_fraction("threshold", threshold)
+    elif threshold != "tuned":
+        raise ValueError(f'threshold must be "tuned" or a number in [0, 1], got {threshold!r}')
 
 
 class Simulation(NamedTuple):

@@ -11,11 +11,15 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state, gen_batches
 
 from lacforest._parameters import check_int
-from lacforest.baselines._base import AugmentedClassifier, Problem, Verdict, check_fraction
-from lacforest.baselines._open_simulation import LEAST_CLASSES, best_threshold, simulate
+from lacforest.baselines._base import AugmentedClassifier, Problem, Verdict
+from lacforest.baselines._open_simulation import (
+    LEAST_CLASSES,
+    THRESHOLDS,
+    best_threshold,
+    check_threshold,
+    simulate,
+)
 
-# Thresholds that tuning tries; the authors' grid is not known.
-_GRID = np.arange(1, 100) / 100
 # Share of known rows that the threshold accepts where there are too few classes for tuning.
 _ACCEPTED = 0.95
 # Distances that are kept in memory at a time.
@@ -137,13 +141,7 @@ class OSNNClassifier(AugmentedClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if isinstance(self.threshold, str):
-            if self.threshold != "tuned":
-                raise ValueError(
-                    f'threshold must be "tuned" or a number in [0, 1], got {self.threshold!r}'
-                )
-        else:
-            check_fraction("threshold", self.threshold)
+        check_threshold(self.threshold)
         check_int("n_simulations", self.n_simulations, 1)
 
     def _learn(self, problem: Problem) -> None:
@@ -154,7 +152,8 @@ class OSNNClassifier(AugmentedClassifier):
         elif problem.n_known < LEAST_CLASSES:
             warnings.warn(
                 "tuning the threshold needs three known classes, and y has two: it is set to "
-                f"accept {_ACCEPTED:.0%} of the labelled rows. Pass a number to choose it yourself.",
+                f"accept {_ACCEPTED:.0%} of the labelled rows. Pass a number to choose it "
+                "yourself.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -174,7 +173,7 @@ class OSNNClassifier(AugmentedClassifier):
             )
             right = of_known.argmin(axis=1) == problem.y[part.known]
             judged.append((distance_ratio(of_known), right, distance_ratio(of_unknown)))
-        return best_threshold(judged, _GRID, np.less_equal)[0]
+        return best_threshold(judged, THRESHOLDS, np.less_equal)[0]
 
     def _judge(self, X: NDArray[np.float64]) -> Verdict:
         nearest = class_distances(X, self._rows, self._codes, len(self.known_classes_))

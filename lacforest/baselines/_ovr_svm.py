@@ -50,7 +50,7 @@ class OneVersusRest:
         return self
 
     def decision_values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Array of shape (n_rows, n_classes): positive where a machine takes the row for its own."""
+        """Array (n_rows, n_classes), positive where a machine takes the row for its own."""
         if self.n_classes == 1:
             return np.ones((len(X), 1))
         values = np.column_stack([machine.decision_function(X) for machine in self.machines])

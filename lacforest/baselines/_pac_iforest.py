@@ -148,8 +148,8 @@ class PACIsolationForestClassifier(ThetaClassifier):
         Share of new rows that may be missed; the authors try 0.02, 0.05 and 0.1.
     forests : {"per_class", "one"}, default="per_class"
         One forest for each known class, where a row has its lowest score of all, as published; or
-        one forest for all known rows. ``paper_table`` sets "one", 100 trees of 256 rows and
-        ``q=0.2``, which come closest to the paper's table.
+        one forest for all known rows. ``paper_table`` sets "one", 100 trees and ``q=0.2``, which
+        come closest to the paper's table.
     n_estimators : int, default=1000
         Trees of a forest.
     max_samples : int or float, default=0.2
@@ -204,7 +204,6 @@ class PACIsolationForestClassifier(ThetaClassifier):
         "q": 0.2,
         "forests": "one",
         "n_estimators": 100,
-        "max_samples": 256,
     }
 
     def __init__(
@@ -293,7 +292,7 @@ class PACIsolationForestClassifier(ThetaClassifier):
             scores[own, code] = forest.out_of_bag_score(X[own])
             if not own.all():
                 scores[~own, code] = forest.score(X[~own])
-        lowest = scores.min(axis=1)
+        lowest: NDArray[np.float64] = scores.min(axis=1)
         lowest = lowest[~np.isnan(lowest)]
         if len(lowest) == 0:
             raise ValueError(
@@ -303,7 +302,8 @@ class PACIsolationForestClassifier(ThetaClassifier):
         return lowest
 
     def _scores(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.min([forest.score(X) for forest in self._forests], axis=0)
+        lowest: NDArray[np.float64] = np.min([forest.score(X) for forest in self._forests], axis=0)
+        return lowest
 
     def _judge(self, X: NDArray[np.float64]) -> Verdict:
         known = self._machines.decision_values(X).argmax(axis=1)

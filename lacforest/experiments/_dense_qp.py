@@ -67,15 +67,22 @@ def _longest(values: Vector, step: Vector) -> float:
     return float(np.min(-values[falling] / step[falling], initial=1.0))
 
 
-def _svc_scores(table: Any, is_unlabeled: NDArray[np.bool_]) -> Vector:
-    """Decision values out of fold: high for what looks unlabelled."""
+def svc_scores(X: Any, X_unlabeled: Any) -> tuple[Vector, Vector]:
+    """Decision values out of fold, of labelled and of unlabelled rows: high for what looks new.
+
+    Parameters
+    ----------
+    X, X_unlabeled : ndarray of shape (n_rows, n_features)
+    """
+    table = np.concatenate([X, X_unlabeled])
+    is_unlabeled = np.arange(len(table)) >= len(X)
     scores = np.empty(len(table))
     folds = StratifiedKFold(5, shuffle=True, random_state=_FOLD_SEED)
     for train, test in folds.split(table, is_unlabeled):
         median = np.median(euclidean_distances(table[train], squared=True))
         model = SVC(gamma=1.0 / median).fit(table[train], is_unlabeled[train])
         scores[test] = model.decision_function(table[test])
-    return scores
+    return scores[: len(X)], scores[len(X) :]
 
 
 def _length(kernel: Vector, weights: Vector) -> float:
@@ -93,23 +100,22 @@ def _choose_kernel(scores: Vector, difference: Vector) -> tuple[Vector, float]:
     return kernels[best], lengths[best]
 
 
-def dense_theta(X: Any, X_unlabeled: Any) -> float:
+def dense_theta(labeled: Vector, unlabeled: Vector) -> float:
     """Theta by KM2, with a dense QP for every distance.
 
     Parameters
     ----------
-    X, X_unlabeled : ndarray of shape (n_rows, n_features)
-        Labelled and unlabelled rows.
+    labeled, unlabeled : float64 arrays
+        Scores of labelled and unlabelled rows.
 
     Returns
     -------
     float
     """
-    is_unlabeled = np.repeat([False, True], [len(X), len(X_unlabeled)])
-    scores = _svc_scores(np.concatenate([X, X_unlabeled]), is_unlabeled)
-    mixture = is_unlabeled / len(X_unlabeled)
-    component = ~is_unlabeled / len(X)
-    kernel, largest = _choose_kernel(scores, mixture - component)
+    n_labeled, n_unlabeled = len(labeled), len(unlabeled)
+    mixture = np.repeat([0.0, 1.0 / n_unlabeled], [n_labeled, n_unlabeled])
+    component = np.repeat([1.0 / n_labeled, 0.0], [n_labeled, n_unlabeled])
+    kernel, largest = _choose_kernel(np.concatenate([labeled, unlabeled]), mixture - component)
 
     def distance(factor: float) -> float:
         point = factor * mixture + (1 - factor) * component

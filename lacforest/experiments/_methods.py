@@ -7,6 +7,7 @@ from typing import Any
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.baselines import (
+    AugmentedClassifier,
     EULACClassifier,
     EVMClassifier,
     GLACClassifier,
@@ -84,7 +85,7 @@ register_method("lacforest:km2", _forest(lambda _: make_estimator("km2").set_par
 register_method("lacforest:true_theta", _forest(lambda theta: theta))
 # By themselves the compared methods have the settings that come closest to the paper's table, and
 # under ":published" those of their authors. Theta is estimated in the same way for all.
-for _name, _kind in {
+_COMPARED: dict[str, type[AugmentedClassifier]] = {
     "glac": GLACClassifier,
     "eulac": EULACClassifier,
     "evm": EVMClassifier,
@@ -92,7 +93,8 @@ for _name, _kind in {
     "osnn": OSNNClassifier,
     "lacu_svm": LACUSVMClassifier,
     "ovr_svm": OVRSVMClassifier,
-}.items():
+}
+for _name, _kind in _COMPARED.items():
     register_method(_name, _baseline(_kind.paper_table))
     if _kind.paper_table().get_params() != _kind().get_params():
         register_method(f"{_name}:published", _baseline(_kind))

@@ -78,7 +78,7 @@ def _checks(cells: Sequence[Cell]) -> list[str]:
 
 
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
-    """Tables of all measures in one of the formats; CSV and JSON hold all digits, a row a cell."""
+    """Tables of all measures; CSV and JSON hold all digits, one row a cell."""
     rows = long_rows(cells)
     if form == "csv":
         text = io.StringIO()

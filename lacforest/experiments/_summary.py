@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 
 from lacforest.experiments._tables import Column
-from lacforest.experiments._theta import DENSE, N_LABELED, N_UNLABELED, ThetaJob
+from lacforest.experiments._theta import DENSE, LARGE, N_LABELED, N_UNLABELED, ThetaJob
 
 Results = Sequence[tuple[ThetaJob, dict[str, Any]]]
 
@@ -17,6 +17,8 @@ ALL = "all"
 _MOST_WORSE = 0.02
 _LEAST_COVERAGE = 0.8
 _MOST_TIME = 1 / 50
+_MOST_SOLVER_TIME = 1 / 100
+_MOST_SOLVER_ERROR = 0.005
 
 
 def _error(result: dict[str, Any]) -> float:
@@ -43,7 +45,7 @@ def _describe(results: Results, percents: Sequence[int]) -> dict[str, Any]:
 
 def make_table(results: Results) -> tuple[list[Column], list[dict[str, Any]]]:
     """One row for each dataset and method, then one for each method over all datasets."""
-    results = [(job, result) for job, result in results if job.method != DENSE]
+    results = [(job, result) for job, result in results if job.method not in (DENSE, LARGE)]
     names = list(dict.fromkeys(job.dataset for job, _ in results))
     methods = list(dict.fromkeys(job.method for job, _ in results))
     percents = list(dict.fromkeys(job.percent for job, _ in results))
@@ -79,6 +81,7 @@ def make_notes(results: Results) -> list[str]:
         (job.dataset, job.percent): (result["n_labeled"], result["n_unlabeled"])
         for job, result in results
         if (result["n_labeled"], result["n_unlabeled"]) != (N_LABELED, N_UNLABELED)
+        and job.method != LARGE
     }
     for (name, percent), (n_labeled, n_unlabeled) in shrunk.items():
         notes.append(
@@ -111,7 +114,7 @@ def make_checks(rows: Sequence[dict[str, Any]], results: Results) -> list[str]:
             f"{_verdict(coverage >= _LEAST_COVERAGE)} the interval of {DEFAULT} holds the truth in "
             f"{coverage:.1%} of splits (target: at least {_LEAST_COVERAGE:.0%})."
         )
-    return [*checks, _compare_time(results)]
+    return [*checks, *_compare_time(results), *_compare_with_forest(results)]
 
 
 def _compare(table: dict[tuple[str, str], dict[str, Any]], peer: str) -> list[str]:
@@ -130,17 +133,36 @@ def _compare(table: dict[tuple[str, str], dict[str, Any]], peer: str) -> list[st
     ]
 
 
-def _compare_time(results: Results) -> str:
+def _compare_time(results: Results) -> list[str]:
     seconds = {job.key: result["seconds"] for job, result in results}
-    dense = [job for job, _ in results if job.method == DENSE]
+    dense = [(job, result) for job, result in results if job.method == DENSE]
     if not dense:
-        return "not checked: time against the dense-QP route. Pass --dense-qp 1 to time it."
-    theirs = fmean(seconds[job.key] for job in dense)
+        return ["not checked: time against the dense-QP route. Pass --dense-qp 1 to time it."]
+    theirs = fmean(result["seconds"] for _, result in dense)
     ours = fmean(
-        seconds[ThetaJob(job.dataset, job.percent, job.split, DEFAULT).key] for job in dense
+        seconds[ThetaJob(job.dataset, job.percent, job.split, DEFAULT).key] for job, _ in dense
     )
-    return (
+    solvers = [result["solver"] for _, result in dense]
+    slow = fmean(solver["dense_seconds"] for solver in solvers)
+    fast = fmean(solver["seconds"] for solver in solvers)
+    error = max(abs(result["estimate"] - result["solver"]["estimate"]) for _, result in dense)
+    agrees = fast <= _MOST_SOLVER_TIME * slow and error <= _MOST_SOLVER_ERROR
+    return [
         f"{_verdict(ours <= _MOST_TIME * theirs)} {DEFAULT} takes {ours:.3f} s where the dense-QP "
         f"route takes {theirs:.1f} s, 1/{theirs / ours:.0f} of its time, on {len(dense)} splits "
-        f"(target: at most 1/{1 / _MOST_TIME:.0f})."
-    )
+        f"(target: at most 1/{1 / _MOST_TIME:.0f}).",
+        f"{_verdict(agrees)} km2 solves its QPs in {fast:.3f} s where a dense solver takes "
+        f"{slow:.1f} s on the same scores, 1/{slow / fast:.0f} of its time (target: at most "
+        f"1/{1 / _MOST_SOLVER_TIME:.0f}), and theta differs by at most {error:.4f} (target: at "
+        f"most {_MOST_SOLVER_ERROR}).",
+    ]
+
+
+def _compare_with_forest(results: Results) -> list[str]:
+    return [
+        f"{_verdict(result['seconds'] < result['forest_seconds'])} on {result['n_labeled']:,} + "
+        f"{result['n_unlabeled']:,} rows {DEFAULT} takes {result['seconds']:.1f} s where fitting "
+        f"the forest takes {result['forest_seconds']:.1f} s (target: less)."
+        for job, result in results
+        if job.method == LARGE
+    ]

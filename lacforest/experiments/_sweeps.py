@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from lacforest._atomic import atomic_file
 from lacforest.experiments._comparison import TITLES, Cell
 from lacforest.experiments._learning import N_UNLABELED, PERCENT, Setting
 from lacforest.experiments._tables import Column
@@ -32,6 +35,8 @@ class Sweep:
     points: tuple[Setting, ...]
     value: Callable[[Setting], float]
 
+
+_PICTURES = (".png", ".svg", ".pdf")
 
 # The range of the paper's figure, and sizes around its 1,000.
 THETA = Sweep(
@@ -71,6 +76,19 @@ def sweep_rows(cells: Sequence[Cell], sweep: Sweep) -> tuple[list[Column], list[
         if cell.measure == "accuracy":
             row["deviation"] = cell.deviation
     return columns, sorted(rows.values(), key=lambda r: (r["dataset"], r["method"], r["value"]))
+
+
+def check_figure(path: Path) -> None:
+    """Complain about a figure that cannot be drawn before hours of work, not after."""
+    if path.suffix.lower() not in _PICTURES:
+        raise ValueError(f"{path}: the name of a figure ends in {', '.join(_PICTURES)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ValueError(
+            "figures need matplotlib, which is not installed: pip install 'lacforest[cli]' (in a "
+            "checkout: pip install '.[cli]')"
+        )
 
 
 def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]) -> None:
@@ -113,4 +131,5 @@ def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy")
     panels[0, 0].legend(frameon=False)
-    figure.savefig(path, dpi=110)
+    with atomic_file(path) as file:
+        figure.savefig(file, dpi=110, format=Path(path).suffix[1:].lower())

@@ -245,4 +245,4 @@ def _facts(forest: BaseLACForest, facts: dict[str, str]) -> Section:
         "trees": str(len(forest.estimators_)),
         **facts,
     }
-    return Section("Facts", table=Table(("", ""), list(rows.items())))
+    return Section("Facts", table=Table((), list(rows.items())))

@@ -57,7 +57,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text below a line of titles."""
+    """Rows of text below a line of titles, if there are any."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -95,14 +95,14 @@ def _picture(picture: Picture) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(title)}</th>" for title in table.titles)
+    head = ""
+    if table.titles:
+        titles = "".join(f"<th>{escape(title)}</th>" for title in table.titles)
+        head = f"<thead><tr>{titles}</tr></thead>"
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
     )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        "</div>"
-    )
+    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
 
 
 def _section(section: Section) -> str:

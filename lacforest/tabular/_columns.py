@@ -41,17 +41,18 @@ def find_kind(values: Any, name: str, source: str) -> Kind:
     """
     pandas = load_extra("pandas")
     types, dtype = pandas.api.types, values.dtype
+    rows: NDArray[np.intp] | None = np.flatnonzero(values.notna())
     values = values.dropna()
     where = f"column {name!r} of {source}"
     if isinstance(dtype, pandas.CategoricalDtype):
-        values = pandas.Series(dtype.categories)
+        values, rows = pandas.Series(dtype.categories), None
     kind = types.infer_dtype(values, skipna=True)
     if kind == "boolean":
         return "boolean"
     if kind in _NUMBERS:
         return "number"
     if kind == "string":
-        return _kind_of_text(values, where)
+        return _kind_of_text(values, where, rows)
     if kind in _DATES:
         raise TableError(
             f"{where} holds dates or times. Rows from deployment are mostly later than labelled "
@@ -64,18 +65,20 @@ def find_kind(values: Any, name: str, source: str) -> Kind:
     )
 
 
-def _kind_of_text(values: Any, where: str) -> Kind:
+def _kind_of_text(values: Any, where: str, rows: NDArray[np.intp] | None) -> Kind:
+    """What texts hold; `rows` are where they stand, if they stand in rows."""
     pandas = load_extra("pandas")
     numbers = pandas.to_numeric(values, errors="coerce")
     n_numbers = int(numbers.notna().sum())
     if n_numbers == len(values):
         return "number"
     if n_numbers:
-        example = values[numbers.isna()].iloc[0]
+        first = int(numbers.isna().to_numpy().argmax())
+        row = "" if rows is None else f" (row {rows[first] + 1})"
         raise TableError(
             f"{where} mixes numbers with text: {n_numbers} of {len(values)} values are numbers, "
-            f"{example!r} is not. Correct it, or name that text in missing, or the column in text "
-            "or in drop"
+            f"{values.iloc[first]!r}{row} is not. Correct it, or name that text in missing, or the "
+            "column in text or in drop"
         )
     if values.astype(str).str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
         raise TableError(

@@ -44,7 +44,7 @@ def _expected_failures(estimator):
         baselines.GLACClassifier(max_iter=300),
         baselines.EULACClassifier(),
         baselines.EVMClassifier(),
-        baselines.EVMClassifier.paper_table(n_simulations=2),
+        baselines.EVMClassifier("tuned", threshold="tuned", n_simulations=2),
         baselines.PACIsolationForestClassifier(n_estimators=10),
         baselines.OSNNClassifier(),
         baselines.LACUSVMClassifier(),

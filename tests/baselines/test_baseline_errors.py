@@ -106,7 +106,7 @@ def test_predictions(name):
 
 
 @every_method
-def test_X_unlabeled_goes_by_name(name):
+def test_unlabelled_rows_go_by_name(name):
     with pytest.raises(TypeError, match="positional argument"):
         MODELS[name]().fit(X, y, U)
 

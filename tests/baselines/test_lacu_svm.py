@@ -204,7 +204,11 @@ def test_rounds_descend(seed):
 def test_rounds_end_when_nothing_changes():
     kernel, signs, previous = small_machine(0)
     programme = train_machine(
-        kernel, signs, previous, balance_band(signs.mean(), 1.3), LACUOptions(1, 0.5, -0.3, 1.3, 0, 100)
+        kernel,
+        signs,
+        previous,
+        balance_band(signs.mean(), 1.3),
+        LACUOptions(1, 0.5, -0.3, 1.3, 0, 100),
     )
     field = kernel @ np.bincount(programme.point, programme.alpha, minlength=len(kernel))
     outputs = field + programme.bias
@@ -278,7 +282,7 @@ def test_theta_moves_the_balance():
 
 
 def test_balance_and_push_that_cannot_both_be_had():
-    # All unlabelled rows are known negatives of every class but one, and may not be negative enough.
+    # All unlabelled rows are known negatives of two classes, and may not be negative enough.
     deployed = np.repeat(X[:1], 7, axis=0)
     lacu = LACUSVMClassifier(balance=0.1, push=5.0, kernel="rbf")
     with pytest.warns(ConvergenceWarning, match="cannot keep unlabelled rows in balance and"):
@@ -290,3 +294,18 @@ def test_a_solver_that_does_not_end_says_so(monkeypatch):
     monkeypatch.setattr(_lacu_machine, "_MOST_TURNS", 2)
     with pytest.warns(ConvergenceWarning, match="a machine stopped after 2 steps with a gap of"):
         LACUSVMClassifier(kernel="rbf", max_rounds=1).fit(X, y, X_unlabeled=U)
+
+
+def test_rows_that_are_too_long():
+    # Labelled rows are short, or the SVM on them would not end.
+    with pytest.raises(ValueError, match="inner products of rows are not finite: scale the"):
+        LACUSVMClassifier().fit(X, y, X_unlabeled=1e200 * U)
+
+
+def test_the_solver_ends_on_what_is_not_a_number():
+    point = np.arange(2, dtype=np.int32)
+    field = np.array([0.0, np.nan])
+    gap = optimise(
+        np.eye(2), point, np.ones(2), -np.ones(2), np.ones(2), np.zeros(2), field, 1e-3, 10
+    )[1]
+    assert not gap > 1e-3

@@ -28,7 +28,10 @@ def labelled_rows(draw, n_classes=3):
     n_rows = draw(st.integers(n_classes, 12))
     rows = draw(arrays.arrays(float, (n_rows, 2), elements=grid))
     y = np.concatenate(
-        [np.arange(n_classes), draw(arrays.arrays(int, n_rows - n_classes, elements=st.integers(0, n_classes - 1)))]
+        [
+            np.arange(n_classes),
+            draw(arrays.arrays(int, n_rows - n_classes, elements=st.integers(0, n_classes - 1))),
+        ]
     )
     return rows, y
 
@@ -103,7 +106,9 @@ def test_osnn_tuning_is_a_simulated_open_set():
         unknown = [naive.osnn(X[i], rows, codes) for i in part.unknown]
         for index in range(99):
             t = (index + 1) / 100
-            right = [label == y[i] and r <= t for i, (label, r) in zip(part.known, known, strict=True)]
+            right = [
+                label == y[i] and r <= t for i, (label, r) in zip(part.known, known, strict=True)
+            ]
             accuracy[index] += np.mean(right) / 2 + np.mean([r > t for _, r in unknown]) / 2
     assert osnn.threshold_ == (accuracy.argmax() + 1) / 100
 
@@ -129,9 +134,7 @@ def test_the_first_of_equally_good_thresholds():
 
 
 @several
-@given(
-    samples=arrays.arrays(float, (3, 8), elements=st.floats(2**-6, 10.0, width=32), unique=True)
-)
+@given(samples=arrays.arrays(float, (3, 8), elements=st.floats(2**-6, 10.0, width=32), unique=True))
 def test_weibull_is_that_of_scipy(samples):
     shape, scale = fit_weibull(samples)
     for row, own_shape, own_scale in zip(samples, shape, scale, strict=True):
@@ -185,7 +188,9 @@ def test_evm_at_a_labelled_row_and_away_from_it():
 
 def test_evm_does_not_depend_on_the_unit():
     expected = EVMClassifier().fit(X, y).novelty_score(X_test)
-    assert_allclose(EVMClassifier().fit(1e3 * X, y).novelty_score(1e3 * X_test), expected, atol=1e-9)
+    assert_allclose(
+        EVMClassifier().fit(1e3 * X, y).novelty_score(1e3 * X_test), expected, atol=1e-9
+    )
 
 
 def test_evm_with_threshold_0_accepts_everything():

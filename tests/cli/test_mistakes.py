@@ -49,7 +49,7 @@ BAD_TABLES = {
                        "prod.csv has the column 'age', and labelled.csv has not"),
     "mixed types": (lambda: change("labelled.csv", x=["1", "n.a."] * 30), [],
                     "column 'x' of labelled.csv mixes numbers with text: 30 of 60 values are "
-                    "numbers, 'n.a.' is not"),
+                    "numbers, 'n.a.' (row 2) is not"),
     "another type there": (lambda: change("prod.csv", x=["a", "b"] * 40), [],
                            "column 'x' holds numbers in labelled.csv"),
     "dates": (lambda: change("labelled.csv", x="2024-01-01"), [],
@@ -154,6 +154,11 @@ def test_outputs_that_cannot_be_written(run, model, folder, words, monkeypatch):
     outcome = run(*words(output="no/out.csv"))
     assert outcome.is_mistake(f"{Path('no/out.csv')} cannot be written: there is no folder no")
     assert run(*words(output="prod.csv")).is_mistake("prod.csv is an input: write to another file")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("pipe.csv")
+        assert run(*words(output="pipe.csv")).is_mistake(
+            "pipe.csv cannot be written: it is a device"
+        )
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     outcome = run(*words(output="other.csv"))
     assert outcome.is_mistake("other.csv cannot be written: no permission in folder .")
@@ -176,8 +181,10 @@ def test_an_output_of_unknown_format(run, model):
 class FullDisk(io.FileIO):
     """A file on a disk that is full after the first bytes."""
 
+    room = 500
+
     def write(self, content):
-        if self.tell() > 500:
+        if self.tell() > self.room:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(content)
 
@@ -328,6 +335,29 @@ def test_the_installed_command(folder):
     done = call("inspect", "nothing.lac")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "lacforest: nothing.lac: No such file or directory\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", [("inspect", "model.lac"), (*PREDICT[:-1], "-"), ("demo",)])
+def test_standard_output_on_a_full_disk(model, words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*command(), *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "lacforest: standard output cannot be written: No space left on device\n"
+    )
+
+
+def test_a_report_of_the_demo_on_a_full_disk(run, folder, monkeypatch):
+    monkeypatch.setattr(FullDisk, "room", -1)
+    monkeypatch.setattr("lacforest._atomic.open", FullDisk, raising=False)
+    outcome = run("demo", "-o", "here")
+    assert outcome.code == 2
+    where = Path("here", "report.html")
+    assert outcome.err == f"lacforest: {where}: No space left on device\n"
+    assert not any((folder / "here").iterdir())
 
 
 def test_main_never_exits(capsys):

@@ -187,9 +187,10 @@ def test_drop():
 
 REFUSED = {
     "mixed": (
-        {"a": ["1", "2", "unknown"]},
+        {"a": ["1", None, "2", "unknown"]},
         {},
-        "column 'a' of a.csv mixes numbers with text: 2 of 3 values are numbers, 'unknown' is not",
+        "column 'a' of a.csv mixes numbers with text: 2 of 3 values are numbers, 'unknown' (row 4) "
+        "is not",
     ),
     "objects": ({"a": [1, "x", 2]}, {}, "column 'a' of a.csv holds values of several types"),
     "lists": ({"a": [[1], [2], [3]]}, {}, "for instance [1]"),

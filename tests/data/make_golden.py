@@ -4,7 +4,8 @@
 
 The files beside this script stay as they are for as long as lacforest reads their format version:
 they stand for all models that users have saved. forest-v1 was made with ``theta=0.5`` and forest-v2
-with LACForestClassifier, by this script as it was then: from version 3 on a file may hold two forests.
+with LACForestClassifier, by this script as it was then: from version 3 on a file may hold two
+forests.
 """
 
 import json

@@ -199,3 +199,11 @@ def test_fitting_twice_forgets_the_first_fit():
     assert_same_forest(forest, small_forest().fit(X[:, :2], np.where(y, "b", "a")))
     assert forest.new_label_ is None
     assert forest.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("limit", [2**31, 2**40, 10**400])
+def test_limits_beyond_the_integers_of_c(limit):
+    assert_same_forest(fitted_forest(max_depth=limit), fitted_forest())
+    for name in ("min_samples_split", "min_samples_leaf"):
+        forest = small_forest(**{name: limit}).fit(X, y)
+        assert [tree.node_count for tree in forest.estimators_] == [1] * 5

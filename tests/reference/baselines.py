@@ -158,7 +158,12 @@ def maximise(kernel, gain, low, high):
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(2 * n)]
     bounds = np.concatenate([[0.0], high, -low])
     solver = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix(kernel), format="csc"), -gain, constraints, bounds, cones, settings
+        sparse.triu(sparse.csc_matrix(kernel), format="csc"),
+        -gain,
+        constraints,
+        bounds,
+        cones,
+        settings,
     )
     return np.array(solver.solve().x)
 
@@ -183,7 +188,9 @@ def lacu_round(kernel, signs, previous, band, margin, C, C_unlabeled, ramp, cap)
     for i in range(n_labeled):
         if signs[i] < 0:
             variables.append((i, -margin, -cap, 0.0))
-    point, gain, low, high = (np.array(column, dtype=float) for column in zip(*variables))
+    point, gain, low, high = (
+        np.array(column, dtype=float) for column in zip(*variables, strict=True)
+    )
     point = point.astype(int)
     big = kernel[np.ix_(point, point)]
     alpha = maximise(big, gain, low, high)

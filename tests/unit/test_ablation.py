@@ -58,7 +58,7 @@ def test_all_methods_are_registered():
 def test_the_told_forest_knows_the_hidden_class():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)) + np.repeat([[0], [8]], 20, axis=0), np.repeat([0, 1], 20)
-    deployed = np.vstack([X, rng.normal(size=(40, 2)) + [0, 8]])
+    deployed = np.vstack([X, rng.normal(size=(40, 2)) + np.array([0, 8])])
     truth = np.append(y, [-1] * 40)
     forest = ToldForest(0, 1).fit(X, y, deployed, truth)
     assert (forest.predict(deployed) == truth).all()

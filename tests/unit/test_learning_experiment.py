@@ -11,7 +11,13 @@ from scipy.stats import ttest_rel
 
 from lacforest.experiments import __main__ as command
 from lacforest.experiments import _learning, _methods, _paper
-from lacforest.experiments._comparison import Cell, check_against_paper, compare, win_tie_loss
+from lacforest.experiments._comparison import (
+    Cell,
+    check_against_paper,
+    check_compared,
+    compare,
+    win_tie_loss,
+)
 from lacforest.experiments._learning import (
     LearningExperiment,
     LearningJob,
@@ -232,12 +238,44 @@ def test_csv_and_json_hold_every_cell():
     assert float(rows[0]["paper_mean"]) == 0.9436
     content = json.loads(render_comparison(cells, "json"))
     assert len(content["table"]) == len(cells)
-    assert len(content["checks"]) == 4
+    assert len(content["checks"]) == 2 + 2
 
 
 def test_checks_speak_of_the_first_method_only():
     assert len(check_against_paper(make_cells())) == 2
     assert check_against_paper([cell for cell in make_cells() if cell.method == "glac"][:1])
+
+
+def accuracy_cells(figures):
+    """(dataset, method, our mean, the paper's) to cells."""
+    return [
+        Cell(dataset, Setting(), method, "accuracy", mean, 0.02, 20, None, paper and (paper, 0.01))
+        for dataset, method, mean, paper in figures
+    ]
+
+
+def test_compared_methods_are_checked_against_the_paper():
+    figures = [
+        *(("abc"[i], "first", 0.8, 0.7) for i in range(3)),
+        *(("abc"[i], "close", 0.7, 0.74 if i < 2 else 0.2) for i in range(3)),
+        *(("abc"[i], "far", 0.6, 0.6 if i == 0 else 0.65) for i in range(3)),
+        *(("abc"[i], "own", 0.5, None) for i in range(3)),
+    ]
+    assert check_compared(accuracy_cells(figures)) == [
+        "holds: accuracy of close is within 0.04 of the paper's on 2 of 3 datasets; not on c "
+        "+0.500.",
+        "FAILS: accuracy of far is within 0.04 of the paper's on 1 of 3 datasets; not on b -0.050, "
+        "c -0.050.",
+        "holds: the average accuracy of first is 0.8000, that of the next best, close, 0.7000.",
+    ]
+
+
+def test_the_first_method_may_be_beaten():
+    cells = accuracy_cells([("a", "first", 0.7, None), ("a", "other", 0.9, None)])
+    assert check_compared(cells) == [
+        "FAILS: the average accuracy of first is 0.7000, that of the next best, other, 0.9000."
+    ]
+    assert check_compared(cells[:1]) == []
 
 
 def run_command(folder, capsys, *words, code=0):
@@ -264,6 +302,18 @@ def test_sweeps_by_command(given, folder, capsys):
     printed = run_command(folder, capsys, *words).out
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert len(printed.splitlines()) == 1 + 2 * 2 * len(UNLABELED.points)
+
+
+def test_figures_that_cannot_be_drawn(given, folder, capsys, monkeypatch):
+    def complaint(path):
+        words = ("theta-sweep", "--methods", "good", "--figure", str(path))
+        return run_command(folder, capsys, *words, code=2).err
+
+    assert complaint("a.xls") == "a.xls: the name of a figure ends in .png, .svg, .pdf\n"
+    assert "cannot be written: there is no folder" in complaint(folder / "no" / "a.png")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert complaint("a.png").startswith("figures need matplotlib")
+    assert given == []
 
 
 def test_jobs_at_once_give_what_one_at_a_time_gives(given, folder, capsys):
@@ -303,6 +353,27 @@ def test_the_methods_of_the_library():
     assert km2.theta.variant == "km2"
     assert true.theta == 0.3
     assert (auto.random_state, auto.n_jobs) == (1, 2)
+
+
+def test_all_are_the_methods_of_the_paper():
+    assert tuple(_methods.compared_methods()) == _paper.METHODS
+    for name in _methods.METHODS:
+        model = _methods.make_method(name, 0.3, 7, 2)
+        given = model.get_params()
+        assert given.get("random_state", 7) == 7
+        assert given.get("n_jobs", 2) == 2
+        if name not in ("lacforest:true_theta", "lacforest:km2"):
+            assert given.get("theta") in ("auto", None), name
+
+
+def test_settings_of_the_table_and_of_the_authors():
+    own, published = (_methods.make_method(name, 0.5, 0, 1) for name in ("osnn", "osnn:published"))
+    assert (own.threshold, published.threshold) == (0.95, "tuned")
+    own, published = (
+        _methods.make_method(name, 0.5, 0, 1) for name in ("pac_iforest", "pac_iforest:published")
+    )
+    assert (own.q, own.forests, published.q, published.forests) == (0.2, "one", 0.05, "per_class")
+    assert "eulac:published" not in _methods.METHODS
 
 
 def test_rows_of_a_sweep_are_in_order(experiment):

@@ -83,5 +83,18 @@ def test_public_names():
     assert sorted(lacforest.__all__) == lacforest.__all__
     for name in lacforest.__all__:
         assert getattr(lacforest, name) is not None
-    version = re.search(r'^version = "(.*)"', (SOURCE.parent / "pyproject.toml").read_text(), re.M)
-    assert lacforest.__version__ == version[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("pyproject.toml", r'^version = "(.*)"'),
+        ("meson.build", r"^  version: '(.*)',"),
+        ("CITATION.cff", r"^version: (.*)$"),
+    ],
+)
+def test_the_version_is_the_same_everywhere(file, pattern):
+    import lacforest
+
+    named = re.search(pattern, (SOURCE.parent / file).read_text(encoding="utf-8"), re.M)
+    assert named[1] == lacforest.__version__

@@ -151,6 +151,9 @@ PROBE = """
 document.title = JSON.stringify({
   pictures: [...document.images].map(image => image.naturalWidth),
   overflow: document.documentElement.scrollWidth - window.innerWidth,
+  right: Math.max(...[...document.querySelectorAll('main *')].filter(
+    element => !element.parentElement.closest('.scroll')
+  ).map(element => element.getBoundingClientRect().right)),
   headings: document.querySelectorAll('h2').length,
   ground: getComputedStyle(document.body).backgroundColor,
 });
@@ -182,6 +185,17 @@ def test_in_a_browser(full, tmp_path, width):
     assert seen["overflow"] <= 0
     assert seen["headings"] == 6
     assert seen["ground"] == "rgb(255, 255, 255)"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the report was not looked at")
+def test_on_a_phone(full, tmp_path):
+    # A window of the browser is never as narrow as a phone: the page is.
+    narrow = tmp_path / "narrow.html"
+    style = "<style>html { width: 360px; }</style></head>"
+    narrow.write_text(read(full).replace("</head>", style), encoding="utf-8")
+    seen, complaints = look(narrow, tmp_path, 800)
+    assert complaints == []
+    assert 300 < seen["right"] <= 360
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the report was not looked at")

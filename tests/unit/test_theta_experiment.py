@@ -14,6 +14,7 @@ from lacforest.experiments import __main__ as command
 from lacforest.experiments import _dense_qp, _summary, _theta
 from lacforest.experiments._tables import Column, render
 from lacforest.experiments._theta import ThetaExperiment, ThetaJob, ThetaOptions, make_jobs
+from lacforest.mixture import KernelMeanEmbedding
 
 # How far off each method is, and half the width of its interval.
 OFFSETS = {"auto": (0.01, 0.02), "km1": (0.03, 0.01), "km2": (-0.02, None)}
@@ -24,7 +25,7 @@ def fits(monkeypatch):
     """Estimators that read theta off the table; the fixture holds what they were given."""
     given = []
 
-    def make(name, *, level=0.9, random_state=None, n_jobs=None):
+    def make(name="auto", *, level=0.9, random_state=None, n_jobs=None):
         if name not in OFFSETS:
             raise ValueError(f"unknown method {name!r}")
         estimator = SimpleNamespace(set_params=lambda **_: None)
@@ -178,6 +179,7 @@ def make_results(**methods):
                 "estimate": 0.5 + error,
                 "interval": None if holds is None else ([0.4, 0.6] if holds else [0.0, 0.1]),
                 "seconds": seconds,
+                "solver": {"dense_seconds": 30.0, "seconds": 1.0, "estimate": 0.5 + error},
                 "n_labeled": 500,
                 "n_unlabeled": 1000,
             },
@@ -204,12 +206,26 @@ def test_targets_that_fail():
         "FAILS: the interval of auto holds the truth in 0.0% of splits (target: at least 80%).",
         "FAILS: auto takes 1.000 s where the dense-QP route takes 40.0 s, 1/40 of its time, on 2 "
         "splits (target: at most 1/50).",
+        "FAILS: km2 solves its QPs in 1.000 s where a dense solver takes 30.0 s on the same "
+        "scores, 1/30 of its time (target: at most 1/100), and theta differs by at most 0.0000 "
+        "(target: at most 0.005).",
     ]
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(1.0, "holds"), (2.0, "FAILS")])
+def test_time_of_a_large_table(seconds, word):
+    timed = {"seconds": seconds, "forest_seconds": 1.5, "n_labeled": 10**5, "n_unlabeled": 10**5}
+    results = make_results(auto=((0.0, 0.0), 1.0, True))
+    results.append((ThetaJob("blobs", 50, 10**5, "large"), timed))
+    assert checks_of(results)[-1] == (
+        f"{word}: on 100,000 + 100,000 rows auto takes {seconds} s where fitting the forest takes "
+        "1.5 s (target: less)."
+    )
 
 
 def test_targets_that_hold_or_cannot_be_checked():
     results = make_results(auto=((0.05, 0.05), 0.5, None), dense_qp=((0.0, 0.0), 40.0, None))
-    *_, coverage, seconds = checks_of(results)
+    *_, coverage, seconds, _ = checks_of(results)
     assert coverage == "not checked: coverage, because auto gave no intervals."
     assert seconds.startswith("holds: auto takes 0.500 s where the dense-QP route takes 40.0 s")
     assert checks_of(make_results(km1=((0.1, 0.1), 1.0, True))) == [
@@ -218,10 +234,19 @@ def test_targets_that_hold_or_cannot_be_checked():
 
 
 def test_the_dense_route_is_timed_but_not_in_the_table(run, monkeypatch):
-    monkeypatch.setattr(_theta, "dense_theta", lambda X, X_unlabeled: 0.5)
+    monkeypatch.setattr(_theta, "dense_theta", lambda labeled, unlabeled: 0.5)
     out = run(*SHORT, "--dense-qp", "1").out
     assert "dense_qp" not in out
     assert "on 2 splits (target: at most 1/50)" in out
+    assert "on the same scores" in out
+
+
+def test_the_large_table_is_timed_but_not_in_the_table(run, fits, monkeypatch):
+    out = run(*SHORT, "--large", "300").out
+    assert "blobs" not in out
+    assert "on 300 + 300 rows auto takes" in out
+    _, _, _, _, X, X_unlabeled = fits[-1]
+    assert (X.shape, X_unlabeled.shape) == ((300, 20), (300, 20))
 
 
 def test_a_stopped_run_goes_on(run, fits, folder, monkeypatch):
@@ -342,4 +367,9 @@ def test_dense_route_finds_theta():
     rng = np.random.default_rng(0)
     X, known, new = (rng.normal(centre, size=(100, 2)) for centre in (0, 0, 8))
     # At this size KM2 is off by a tenth on easy data; it is the route that counts here.
-    assert abs(_dense_qp.dense_theta(X, np.concatenate([known, new])) - 0.5) < 0.15
+    scores = _dense_qp.svc_scores(X, np.concatenate([known, new]))
+    assert [len(side) for side in scores] == [100, 200]
+    dense = _dense_qp.dense_theta(*scores)
+    assert abs(dense - 0.5) < 0.15
+    ours = KernelMeanEmbedding("km2", n_bootstrap=0).fit_scores(*scores)
+    assert ours.theta_ == pytest.approx(dense, abs=0.005)
