@@ -1,7 +1,8 @@
-"""Prediction and files."""
+"""Prediction, files and export."""
 
 from __future__ import annotations
 
+import importlib.util
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,11 @@ import numpy as np
 
 from benchmarks import common
 from lacforest import LACForestClassifier
+
+try:
+    from lacforest.export import to_onnx, to_sklearn_like
+except ModuleNotFoundError:  # commits before there was an export
+    to_onnx = to_sklearn_like = None
 
 
 class Predict:
@@ -54,3 +60,21 @@ class Files:
 
     def track_bytes(self):
         return self.small.stat().st_size
+
+
+class Export:
+    """The forest for SHAP and for ONNX."""
+
+    def setup(self):
+        if to_onnx is None or importlib.util.find_spec("onnx") is None:
+            raise NotImplementedError  # what asv takes for "not here"
+        self.forest = common.fitted("paper")
+
+    def time_to_sklearn_like(self):
+        to_sklearn_like(self.forest)
+
+    def time_to_onnx(self):
+        to_onnx(self.forest)
+
+    def track_bytes_of_onnx(self):
+        return len(to_onnx(self.forest).SerializeToString())

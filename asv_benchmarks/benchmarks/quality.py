@@ -10,11 +10,16 @@ from lacforest import LACForestClassifier
 
 
 class Digits:
-    """Means over five splits, theta given."""
+    """Means over five splits, theta given and theta estimated."""
 
+    params = ("given", "estimated")
+    param_names = ("theta",)
     timeout = 120
 
     def setup_cache(self):
+        return {"given": self.measure(0.5), "estimated": self.measure("auto")}
+
+    def measure(self, theta):
         X, y = load_digits(return_X_y=True)
         results = []
         for seed in range(5):
@@ -24,15 +29,18 @@ class Digits:
             new = rng.permutation(np.flatnonzero(truth < 0))
             unlabeled = np.concatenate([known[400:700], new[:300]])
             test = np.concatenate([known[700:850], new[300:450]])
-            forest = LACForestClassifier(theta=0.5, random_state=seed)
+            forest = LACForestClassifier(theta=theta, random_state=seed)
             forest.fit(X[known[:400]], truth[known[:400]], X_unlabeled=X[unlabeled])
             accuracy = forest.score(X[test], truth[test])
             auc = roc_auc_score(truth[test] < 0, forest.novelty_score(X[test]))
-            results.append((accuracy, auc))
+            results.append((accuracy, auc, abs(forest.theta_ - 0.5)))
         return np.mean(results, axis=0)
 
-    def track_accuracy(self, results):
-        return float(results[0])
+    def track_accuracy(self, results, theta):
+        return float(results[theta][0])
 
-    def track_auc_of_the_new_class(self, results):
-        return float(results[1])
+    def track_auc_of_the_new_class(self, results, theta):
+        return float(results[theta][1])
+
+    def track_error_of_theta(self, results, theta):
+        return float(results[theta][2])

@@ -17,12 +17,12 @@ from lacforest.mixture._score_table import Scores, ScoreTable
 
 
 class KernelMeanEmbedding(ThetaEstimator):
-    """Theta by kernel mean embedding, KM1 or KM2 [1]_, on one-dimensional scores.
+    """Theta by kernel mean embedding, KM1 or KM2, on one-dimensional scores.
 
     With F the distribution of unlabelled and H that of labelled scores, lam F - (lam - 1) H is a
     distribution up to lam = 1 / theta. Its distance from all distributions on the sample, in the
     space of a Gaussian kernel, is flat up to there and rises from there on; theta is read from
-    where the slope passes a threshold.
+    where the slope passes a threshold [1]_.
 
     The defaults are the route of the LACForest paper: decision values of an RBF-SVC, 5-fold, then
     KM2. The distances are exact: the kernel of scores on a line has few dimensions, and the

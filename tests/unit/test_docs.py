@@ -40,6 +40,21 @@ def test_every_file_on_the_architecture_page_exists():
         assert list(ROOT.glob(name + "*")), name
 
 
+def public_packages():
+    names = [info.name for info in pkgutil.iter_modules(lacforest.__path__)]
+    packages = [f"lacforest.{name}" for name in names if name[0] != "_"]
+    return ["lacforest", *(name for name in packages if not name.endswith((".cli", ".neural")))]
+
+
+@pytest.mark.parametrize("package", public_packages())
+def test_every_public_name_is_on_the_api_page(package):
+    page = (ROOT / "docs" / "api.rst").read_text()
+    listed = {name.split(".")[-1] for name in re.findall(r"^   ([\w.]+)$", page, re.M)}
+    module = importlib.import_module(package)
+    public = {name for name in getattr(module, "__all__", ()) if callable(getattr(module, name))}
+    assert public <= listed
+
+
 def pages_with_examples():
     pages = (
         path
