@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from strategies import problems, seeds
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.datasets import make_figure1
 from lacforest.export import to_onnx
 from lacforest.export._onnx import round_down
@@ -150,6 +150,15 @@ def test_plain_forest_has_no_novelty():
     found = run(to_onnx(forest), rows)
     assert set(found) == {"label", "probabilities"}
     assert_allclose(found["probabilities"], forest.predict_proba(rows), atol=1e-6)
+
+
+def test_extra_trees():
+    forest = LACExtraTreesClassifier(10, theta=0.5, random_state=0)
+    forest.fit(TOY.X_labeled, TOY.y_labeled, X_unlabeled=TOY.X_unlabeled)
+    rows = TOY.X_unlabeled.astype(np.float32)
+    found = run(to_onnx(forest), rows)
+    assert_allclose(found["probabilities"], forest.predict_proba(rows), atol=1e-6)
+    assert_same_labels(forest, found["label"], rows)
 
 
 def test_one_class():

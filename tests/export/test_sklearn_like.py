@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from strategies import problems, seeds
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.export import to_sklearn_like
 
 
@@ -123,6 +123,14 @@ def test_plain_forest(shap, table):
     explainer = shap.TreeExplainer(to_sklearn_like(forest))
     total = explainer.shap_values(table[2]).sum(axis=1) + explainer.expected_value
     assert_allclose(total, forest.predict_proba(table[2]), atol=3e-7)
+
+
+def test_extra_trees(shap, table):
+    X, y, unlabeled = table
+    forest = LACExtraTreesClassifier(5, theta=0.5, random_state=0).fit(X, y, X_unlabeled=unlabeled)
+    explainer = shap.TreeExplainer(to_sklearn_like(forest))
+    total = explainer.shap_values(unlabeled).sum(axis=1) + explainer.expected_value
+    assert_allclose(total, forest.predict_proba(unlabeled), atol=3e-7)
 
 
 def test_not_a_forest(forest, table):

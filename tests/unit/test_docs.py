@@ -55,6 +55,38 @@ def test_every_public_name_is_on_the_api_page(package):
     assert public <= listed
 
 
+def test_the_example_of_the_readme_runs_and_opens_the_quick_start(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    names = {}
+    exec(code, names)
+    assert names["forest"].predict([[0, 0], [4, 0], [2, 6]]).tolist() == ["a", "b", "<new>"]
+    quick_start = (ROOT / "docs" / "quickstart.rst").read_text()
+    for line in code.split("forest.fit(")[0].splitlines():
+        assert not line or f">>> {line}" in quick_start
+
+
+def test_the_readme_names_files_that_are_there():
+    linked = re.findall(r"\]\((?!https?:)([^)]+)\)", (ROOT / "README.md").read_text())
+    assert len(linked) > 8
+    for name in linked:
+        assert (ROOT / name).exists(), name
+
+
+def test_figures_of_the_readme_are_those_of_the_results():
+    """Each figure, rounded, stands in the files that the commands wrote."""
+    readme = (ROOT / "README.md").read_text()
+    rows = [line for line in readme.splitlines() if line.startswith(("| accuracy", "| AUC"))]
+    table = (ROOT / "docs" / "results" / "table1.txt").read_text()
+    for row, title in zip(rows, ("Accuracy", "AUC of the new class"), strict=True):
+        part = table.split(f"{title}\n")[1].split("average")[0]
+        written = [
+            (f"{float(ours):.3f}"[1:], f"{float(theirs):.3f}"[1:])
+            for ours, theirs in re.findall(r"(\.\d+)±\.\d+ +\((\.\d+)\)", part)
+        ]
+        assert re.findall(r"(\.\d+) \((\.\d+)\)", row) == written
+
+
 def pages_with_examples():
     pages = (
         path
