@@ -25,7 +25,7 @@ from scipy import sparse
 
 from lacforest import LACForestClassifier
 
-# The smallest buffer of a tree, its first 64 nodes, has 1024 bytes; a leak would lose several a round.
+# The smallest buffer of a tree, its first 64 nodes, has 1024 bytes, and a leak would lose several.
 # What the allocator keeps back in a few hundred rounds comes to less.
 MAX_BYTES_PER_ROUND = 800
 ON_PURPOSE = 4096
