@@ -90,8 +90,29 @@ def one_tree() -> None:
     boxes[0].figure.savefig(HERE / "plot-tree.png", dpi=100)
 
 
+def training_curve() -> None:
+    """The deep forest of docs/neural.rst; needs the extra [deep]."""
+    from lacforest.neural import DeepLACForestClassifier, TrainingCurveDisplay
+
+    X, y = load_digits(return_X_y=True)
+    sizes = {"n_labeled": 500, "n_unlabeled": 600, "n_test": 300}
+    split = make_augmented_split(X, y, hidden=[1, 4, 7, 9], theta=0.4, random_state=0, **sizes)
+    forest = DeepLACForestClassifier(
+        theta=0.4,
+        epochs=200,
+        learning_rate=0.1,
+        batch_size=128,
+        early_stopping=True,
+        patience=5,
+        random_state=0,
+        device="cpu",
+    ).fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
+    TrainingCurveDisplay.from_estimator(forest).figure_.savefig(HERE / "training-curve.png")
+
+
 if __name__ == "__main__":
     ratio_curves()
     figure_1()
     displays()
     one_tree()
+    training_curve()

@@ -72,8 +72,12 @@ class LACExtraTreesClassifier(BaseLACForest):
     Attributes
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
-theta_estimator_, pseudo_labels_, unlabeled_score_, estimators_, n_features_in_, feature_names_in_
+theta_estimator_, pseudo_labels_, estimators_, n_features_in_, feature_names_in_
         As in `LACForestClassifier`.
+    unlabeled_score_ : ndarray of shape (n_unlabeled,)
+        Average augmented scores of unlabelled rows in Step I. No row counts in its own leaf, which
+        small leaves would favour as new; so these are lower than what `novelty_score` says of rows
+        that were not there.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of both steps of the decrease of augmented Gini (Step I) and of Gini
         (Step II), normalised.

@@ -25,6 +25,7 @@ from lacforest._tree._criterion import (
 )
 from lacforest._tree._predict import add_coded_values
 from lacforest._tree._ranks import CodedColumns, ColumnValues
+from lacforest._watching import tell
 
 # Python counts further than C: a depth that no tree reaches, rows that no node has.
 _NO_LIMIT = 2**31 - 1
@@ -159,6 +160,7 @@ class ForestGrower:
             self.options.verbose or rows.table.n_rows >= _LARGE or plan.classes_of_tree is not None
         )
         n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
+        blocks = spans(n_trees, n_blocks)
         stop = StopSignal()
         calls = (
             (
@@ -177,23 +179,28 @@ class ForestGrower:
                 stop,
                 self.benches,
             )
-            for first, end in spans(n_trees, n_blocks)
+            for first, end in blocks
         )
+        grown = in_threads(grow_trees, calls, self.n_jobs, self.options.verbose)
         try:
-            for block in in_threads(grow_trees, calls, self.n_jobs, self.options.verbose):
+            for (_, end), block in zip(blocks, grown, strict=True):
                 yield from block
+                tell("growing trees", end, n_trees)
         except BaseException:
             # joblib does not wait for its threads here: let them end soon instead of never.
             stop.request()
             raise
 
     def score_unlabeled(
-        self, trees: CollectedTrees, criterion: AugmentedGiniCriterion
+        self, trees: CollectedTrees, counts: NDArray[np.float64], criterion: AugmentedGiniCriterion
     ) -> NDArray[np.float64]:
-        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
+        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order.
+
+        `counts` are labelled and unlabelled rows of each node.
+        """
         rows, n_trees = self.rows, len(trees.tree_start) - 1
         sums = np.zeros(rows.n_unlabeled)
-        values = augmented_proportions(trees.counts, criterion.ratio)
+        values = augmented_proportions(counts, criterion.ratio)
         tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
         n_threads = useful_threads(self.n_jobs, rows.n_unlabeled * n_trees, PAIRS_PER_THREAD)
         calls = [

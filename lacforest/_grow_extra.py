@@ -76,7 +76,8 @@ class ExtraTreesGrower(ForestGrower):
         rows, options = self.rows, self.options
         criterion = AugmentedGiniCriterion(theta, rows.labeled_total, float(rows.n_unlabeled))
         trees, thresholds = self._explore(criterion)
-        scores = self.score_unlabeled(trees, criterion)
+        # A row does not count in its own leaf, or small leaves would favour it as new.
+        scores = self.score_unlabeled(trees, trees.counts - [0.0, 1.0], criterion)
         chosen = pseudo_labels(scores, theta)
         explored: ForestArrays | None = None
         if options.refinement == "deepen":

@@ -190,6 +190,11 @@ def save_forest(
         offset = _aligned(offset + len(stored[-1]))
     header |= {"deflated": compress, "arrays": layout, "n_bytes": offset}
     text = json.dumps(header, allow_nan=False).encode()
+    if _has_half_characters(text, header):
+        raise ValueError(
+            "cannot save a label, name or parameter with a lone surrogate (half a character, like "
+            "'\\ud800'): nothing could print it. Decode that text without errors='surrogateescape'."
+        )
     with atomic_file(path) as file:
         file.write(MAGIC + len(text).to_bytes(8, "little") + text)
         file.write(zlib.crc32(text).to_bytes(4, "little"))
@@ -197,6 +202,17 @@ def save_forest(
             file.write(bytes(_aligned(file.tell()) - file.tell()))
             file.write(block)
         file.write(bytes(_aligned(file.tell()) - file.tell()))
+
+
+def _has_half_characters(text: bytes, header: Any) -> bool:
+    """Whether a string holds a lone surrogate, which JSON can escape and UTF-8 cannot write."""
+    if b"\\ud" not in text.lower():
+        return False  # nearly always, and quick
+    try:
+        json.dumps(header, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _listed(interval: tuple[float, float] | None) -> list[float] | None:
@@ -278,6 +294,8 @@ def _read_header(file: Any) -> tuple[dict[str, Any], int]:
     if file.read(4) != zlib.crc32(text).to_bytes(4, "little"):
         raise ModelFileError("its header is damaged: the checksum does not match")
     header = json.loads(text)
+    if _has_half_characters(text, header):
+        raise ModelFileError("its header holds half a character")
     if not isinstance(header, dict) or not isinstance(header.get("version"), int):
         raise ModelFileError("its header names no version")
     if not 1 <= header["version"] <= VERSION:

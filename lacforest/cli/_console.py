@@ -10,7 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from lacforest._watching import watching
+
 _CLEAR = "\r\x1b[K"
+
+
+def _make_bar(**options: Any) -> Any:
+    """A bar that goes when it is done; None without tqdm, for work goes on without one as well."""
+    try:
+        tqdm = importlib.import_module("tqdm").tqdm
+    except ModuleNotFoundError:
+        return None
+    return tqdm(leave=False, file=sys.stderr, **options)
 
 
 class Console:
@@ -40,15 +51,35 @@ class Console:
             if self._is_live:
                 print(_CLEAR, end="", file=sys.stderr, flush=True)
 
+    @contextmanager
+    def counting_trees(self, text: str) -> Iterator[None]:
+        """Like `stage`, with a bar for what the fits of the block say of their trees."""
+        if not self._is_live:
+            yield
+            return
+        bars: list[tuple[str, Any]] = []
+
+        def show(what: str, n_done: int, n_total: int) -> None:
+            if bars and (bars[-1][0] != what or n_done <= bars[-1][1].n):
+                bars.pop()[1].close()
+            if not bars:
+                bar = _make_bar(desc=what, total=n_total, unit=" trees")
+                if bar is None:
+                    return
+                print(_CLEAR, end="", file=sys.stderr, flush=True)
+                bars.append((what, bar))
+            bars[-1][1].update(n_done - bars[-1][1].n)
+
+        with self.stage(text), watching(show):
+            try:
+                yield
+            finally:
+                for _, bar in bars:
+                    bar.close()
+
     def with_bar(self, frames: Iterable[Any]) -> Iterator[Any]:
         """The same frames, their rows counted by a bar on a terminal."""
-        bar = None
-        if self._is_live:
-            try:
-                tqdm = importlib.import_module("tqdm").tqdm
-            except ModuleNotFoundError:
-                tqdm = None  # rows pass without a bar as well
-            bar = tqdm and tqdm(unit=" rows", unit_scale=True, leave=False, file=sys.stderr)
+        bar = _make_bar(unit=" rows", unit_scale=True) if self._is_live else None
         try:
             for frame in frames:
                 yield frame

@@ -114,7 +114,7 @@ def run(given: argparse.Namespace) -> int:
         forest.set_params(n_estimators=given.trees)
     model = TabularModel(forest, make_coder(given))
     with (
-        console.stage(f"estimating theta and growing {forest.n_estimators} trees"),
+        console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")

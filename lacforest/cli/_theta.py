@@ -49,7 +49,7 @@ def run(given: argparse.Namespace) -> int:
     sources = (str(given.labelled), str(given.unlabelled))
     tables = code_tables(coder, labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
-    with console.stage("estimating theta"):
+    with console.counting_trees("estimating theta"):
         report = diagnose(tables.X, tables.X_unlabeled, tables.y, **options)
         theta, interval = report.theta, report.interval
         if given.method not in DIAGNOSED:

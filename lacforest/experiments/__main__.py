@@ -155,7 +155,7 @@ def _add_deep(
         name,
         help=help_text,
         description=f"{help_text[0].upper()}{help_text[1:]}. Six of ten classes are known. "
-        "Training keeps a checkpoint beside the results file after each epoch. Needs the extra "
+        "Training keeps a checkpoint beside the results file after each epoch; it needs the extra "
         "[deep].",
         epilog=f"example: python -m lacforest.experiments {name} --epochs 10 --choices 3 "
         "--learning-rate 0.1 --theta true --jobs 2",

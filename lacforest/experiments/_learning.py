@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from lacforest import __version__, datasets
 from lacforest.experiments import _methods
@@ -193,8 +194,10 @@ class LearningExperiment:
         model = self._factories[job.method](split.theta, seed, 1)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            # Some splits of a hundred cannot tell theta; the table shows what came of it.
+            # Some splits of a hundred cannot tell theta, or cannot meet all constraints of a
+            # method; the table shows what came of it.
             warnings.simplefilter("ignore", ThetaWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
             told = {"y_unlabeled": split.y_unlabeled} if isinstance(model, ToldForest) else {}
             model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled, **told)
         seconds = time.perf_counter() - started

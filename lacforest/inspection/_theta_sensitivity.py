@@ -20,7 +20,7 @@ class ThetaSensitivityDisplay:
     A flat curve says that it matters little where in its interval theta lies. A curve that runs
     along the dotted diagonal says that theta alone decides how many rows are called new.
 
-    Use `from_estimator` to make one.
+    Use `from_estimator` or `from_predictions` to make one.
 
     Parameters
     ----------
@@ -136,6 +136,74 @@ class ThetaSensitivityDisplay:
         )
         return display.plot(ax)
 
+    @classmethod
+    def from_predictions(
+        cls,
+        thetas: Any,
+        predictions: Any,
+        *,
+        theta: float,
+        new_label: Any = -1,
+        interval: tuple[float, float] | None = None,
+        ax: Any = None,
+    ) -> ThetaSensitivityDisplay:
+        """Plot how many rows are called new by predictions that are there already.
+
+        Parameters
+        ----------
+        thetas : array-like of shape (n_thetas,)
+            Different thetas, strictly between 0 and 1, in any order.
+        predictions : list of n_thetas array-likes of shape (n_rows,)
+            What a classifier fitted with each of them predicts for the same rows.
+        theta : float
+            The one of `thetas` that is in use.
+        new_label : object, default=-1
+            Label of the new class.
+        interval : tuple of float, optional
+            The interval of `theta`, where it was estimated.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        ThetaSensitivityDisplay
+
+        Examples
+        --------
+        >>> import matplotlib.pyplot as plt
+        >>> from lacforest.inspection import ThetaSensitivityDisplay
+        >>> display = ThetaSensitivityDisplay.from_predictions(
+        ...     [0.3, 0.5], [["a", "<new>"], ["<new>", "<new>"]], theta=0.5, new_label="<new>"
+        ... )
+        >>> display.flagged.tolist()
+        [0.5, 1.0]
+        >>> plt.close(display.figure_)
+        """
+        values = _check_thetas(np.asarray(thetas, dtype=np.float64), None)
+        given = np.asarray(thetas, dtype=np.float64).tolist()
+        rows = [np.asarray(labels) for labels in predictions]
+        if len(rows) != len(given) or len(values) != len(given):
+            raise ValueError(
+                f"there must be predictions for each of the different thetas, got {len(rows)} for "
+                f"{given}"
+            )
+        if theta not in given:
+            raise ValueError(f"theta={theta!r} must be one of thetas, got {given}")
+        if len({labels.shape for labels in rows}) > 1 or rows[0].ndim != 1 or len(rows[0]) == 0:
+            shapes = [labels.shape for labels in rows]
+            raise ValueError(f"predictions must be of the same rows, got shapes {shapes}")
+        share = {
+            at: float(np.mean(labels == new_label)) for at, labels in zip(given, rows, strict=True)
+        }
+        display = cls(
+            thetas=values,
+            flagged=np.array([share[at] for at in values.tolist()]),
+            theta=float(theta),
+            flagged_at_theta=share[theta],
+            interval=interval,
+        )
+        return display.plot(ax)
+
     def plot(self, ax: Any = None) -> ThetaSensitivityDisplay:
         """Draw the curve.
 
@@ -165,8 +233,9 @@ class ThetaSensitivityDisplay:
         return self
 
 
-def _check_thetas(thetas: Any, forest: BaseLACForest) -> NDArray[np.float64]:
-    if is_int(thetas):
+def _check_thetas(thetas: Any, forest: BaseLACForest | None) -> NDArray[np.float64]:
+    """Thetas, ascending; a number of them is spread over the interval of the forest."""
+    if forest is not None and is_int(thetas):
         check_int("thetas", thetas, 2)
         if forest.theta_interval_ is None:
             raise ValueError(

@@ -12,6 +12,7 @@ from lacforest._threads import in_threads, spans
 from lacforest._tree._buffers import StopSignal
 from lacforest._tree._out_of_bag import out_of_bag_sums
 from lacforest._tree._ranks import CodedColumns
+from lacforest._watching import tell
 
 N_TREES = 200
 # Flat between 3 and 20 rows; larger leaves are cheaper.
@@ -81,6 +82,7 @@ def forest_scores(
         "max_features": max(1, int(np.sqrt(len(columns.n_codes)))),
         "search_on": True,
     }
+    blocks = spans(N_TREES, _N_BLOCKS)
     stop = StopSignal()
     benches: list[Any] = []
     calls = [
@@ -95,14 +97,16 @@ def forest_scores(
             stop,
             benches,
         )
-        for first, end in spans(N_TREES, _N_BLOCKS)
+        for first, end in blocks
     ]
     sums = np.zeros(n_rows)
     times = np.zeros(n_rows, dtype=np.int64)
     try:
-        for block_sums, block_times in in_threads(out_of_bag_sums, calls, effective_n_jobs(n_jobs)):
+        found = in_threads(out_of_bag_sums, calls, effective_n_jobs(n_jobs))
+        for (_, end), (block_sums, block_times) in zip(blocks, found, strict=True):
             sums += block_sums
             times += block_times
+            tell("estimating theta", end, N_TREES)
     except BaseException:
         stop.request()
         raise

@@ -35,7 +35,7 @@ from lacforest.neural._evaluation import (
 )
 from lacforest.neural._module import DeepForest
 from lacforest.neural._randomness import private_generators, seed_generators
-from lacforest.neural._rows import Rows, iterate
+from lacforest.neural._rows import Rows, iterate, send
 from lacforest.neural._settings import check_settings, find_device
 from lacforest.neural._training import (
     Callback,
@@ -329,9 +329,15 @@ theta_estimator_
             encoder.standardize.fit(
                 lambda: (values for side in sides for _, values in iterate(side, 4096))
             )
-        return _assemble(
+        module = _assemble(
             encoder, n_outputs, len(rows.labels.known), self.n_estimators, self.depth, device
         )
+        # Rows of deployment, because these are what the leaves are weighted by.
+        some = rows.labeled if rows.unlabeled is None else rows.unlabeled
+        batch = some.take(np.arange(min(len(some), int(self.batch_size))))
+        with torch.no_grad():
+            module.forest.spread(module.eval().features(send(batch, device)))
+        return module
 
     def _options(self, entropy: list[int], device: torch.device) -> TrainingOptions:
         return TrainingOptions(

@@ -8,6 +8,9 @@ from torch.nn import functional
 
 from lacforest._parameters import check_int
 
+# Nodes whose logits vary less see the same features in every row: there is nothing to scale.
+_LEAST_DEVIATION = 1e-3
+
 
 class NeuralForest(nn.Module):
     r"""Complete binary trees with soft splits: features in, leaf probabilities out (Section 4.1).
@@ -73,6 +76,23 @@ class NeuralForest(nn.Module):
     def n_leaves(self) -> int:
         """Leaves of a tree."""
         return 1 << (self.depth - 1)
+
+    @torch.no_grad()
+    def spread(self, features: Tensor) -> None:
+        """Scale the weights so that the logits of each node have mean 0 and deviation 1.
+
+        With logits close to zero every row reaches every leaf alike, all leaves look the same, and
+        the impurity has next to no gradient: training would begin with a long plateau.
+
+        Parameters
+        ----------
+        features : tensor of shape (n_rows, n_features)
+            What the encoder makes of some rows, before training.
+        """
+        logits = self.linear(features)
+        scale = 1.0 / logits.std(dim=0, correction=0).clamp(min=_LEAST_DEVIATION)
+        self.linear.weight.mul_(scale.unsqueeze(1))
+        self.linear.bias.sub_(logits.mean(dim=0)).mul_(scale)
 
     def log_leaf_probabilities(self, features: Tensor) -> Tensor:
         """Logarithm of what `forward` returns."""

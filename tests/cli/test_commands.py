@@ -223,6 +223,35 @@ def test_predict_by_a_plain_forest(run, folder):
     assert len(pd.read_csv("s.csv")) == len(U)
 
 
+@pytest.mark.parametrize(
+    "words", [fit_words("--theta", "auto", "--trees", "9"), THETA], ids=["fit", "theta"]
+)
+def test_trees_are_counted_on_a_terminal(run, monkeypatch, words):
+    class Bar:
+        def __init__(self, **options):
+            self.n, self.total = 0, options["total"]
+            self.desc, self.file = options["desc"], options["file"]
+
+        def update(self, n):
+            assert n > 0
+            self.n += n
+
+        def close(self):
+            print(f"{self.desc}: {self.n} of {self.total}", file=self.file)
+
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=Bar))
+    assert run(*words).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    shown = run(*words).err
+    assert "estimating theta" in shown
+    assert "estimating theta: 200 of 200\n" in shown
+    if words[0] == "fit":
+        assert shown.count("growing trees: 9 of 9\n") == 2  # both steps
+    assert run(*words, "-q").err == ""
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed
+    assert "estimating theta" in run(*words).err
+
+
 def test_a_bar_on_a_terminal(run, model, monkeypatch):
     class Bar:
         def __init__(self, **options):

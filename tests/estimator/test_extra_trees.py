@@ -52,9 +52,11 @@ def test_it_finds_the_third_blob(refinement):
     assert_array_equal(trees.novelty_score(U), trees.predict_proba(U)[:, trees.new_class_index_])
 
 
-def test_exploration_scores_of_training_rows_are_those_of_the_fit():
-    trees = fitted_trees()
-    assert_allclose(trees.novelty_score(U, "exploration"), trees.unlabeled_score_, atol=1e-12)
+def test_a_row_does_not_count_in_its_own_leaf():
+    # A row that is not there yet scores by all rows of a leaf, a training row by the others only.
+    trees = fitted_trees(n_explorers=50)
+    assert (trees.unlabeled_score_ <= trees.novelty_score(U, "exploration") + 1e-12).all()
+    assert trees.unlabeled_score_.mean() < trees.novelty_score(U, "exploration").mean()
 
 
 @pytest.mark.parametrize(

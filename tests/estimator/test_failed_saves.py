@@ -115,6 +115,20 @@ def test_jobs_that_no_loaded_model_could_use(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_labels_of_half_a_character(tmp_path):
+    forest = small_forest().fit(X, np.array(["a", "\udcff"], dtype=object)[y])
+    with pytest.raises(ValueError, match=r"cannot save a label.*lone surrogate"):
+        forest.save(tmp_path / "forest.lac")
+    assert os.listdir(tmp_path) == []
+
+
+def test_labels_of_whole_characters_that_look_like_halves(tmp_path):
+    labels = np.array(["\U0001f332", r"\ud800"], dtype=object)
+    small_forest().fit(X, labels[y]).save(tmp_path / "forest.lac")
+    loaded = LACForestClassifier.load(tmp_path / "forest.lac")
+    assert_array_equal(sorted(loaded.classes_), sorted(labels))
+
+
 def test_labels_that_are_objects(tmp_path):
     forest = small_forest().fit(X, y)
     forest.classes_ = forest.known_classes_ = np.array([("a", 1), ("b", 2), None], dtype=object)[:2]

@@ -1,8 +1,10 @@
 """Forests that learn what they should, and say so while they do."""
 
+import joblib
 import numpy as np
 import pytest
 from forests import assert_same_forest
+from packaging.version import Version
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import roc_auc_score
@@ -86,5 +88,6 @@ def test_silence(capsys):
 def test_progress_is_printed_and_changes_nothing(capsys, n_jobs):
     forest = fitted_forest(verbose=1, n_jobs=n_jobs, n_estimators=12)
     output = "".join(capsys.readouterr())
-    assert output.count("12 out of  12") == 2  # once for each step
+    if n_jobs > 1 or Version(joblib.__version__) >= Version("1.5"):
+        assert output.count("12 out of  12") == 2  # once for each step
     assert_same_forest(forest, fitted_forest(n_estimators=12))

@@ -66,6 +66,17 @@ def test_gradients_by_gradcheck():
     assert torch.autograd.gradcheck(leaves, (features, *weights))
 
 
+def test_spread_logits_have_mean_zero_and_deviation_one():
+    forest, generator = random_forest(0, 2, 4)
+    features = 0.01 * torch.randn(60, 4, generator=generator, dtype=torch.float64) + 3.0
+    forest.spread(features)
+    logits = forest.linear(features).detach()
+    assert_allclose(logits.mean(dim=0), 0.0, atol=1e-9)
+    assert_allclose(logits.std(dim=0, correction=0), 1.0, rtol=1e-9)
+    forest.spread(torch.ones(5, 4, dtype=torch.float64))  # nothing varies
+    assert torch.isfinite(forest.linear.weight).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_summed_in_float32(dtype):
     forest, generator = random_forest(0, 3, 8, dtype=torch.float32)

@@ -11,7 +11,7 @@ from lacforest.neural import DeepLACForestClassifier, MLPEncoder
 
 # The forest must be better than the best threshold by this much.
 MARGIN = 0.03
-EPOCHS = 60
+EPOCHS = 30
 HIDDEN = (128, 128)
 
 

@@ -114,7 +114,9 @@ def grow_extra_trees(problem, n_explorers, n_trees, n_hard, min_leaf, random_sta
         grow_randomly(tree, [0], rows, rule, seed, tau, search_on=False)
     counts = [[rows.counts(node.members) for node in tree] for tree in explored]
     unlabeled = rows.values[n_labeled:]
-    scores = average_scores(explored, counts, totals, unlabeled)
+    # A row does not count in its own leaf.
+    without = [[[*node[:-1], node[-1] - 1] for node in tree] for tree in counts]
+    scores = average_scores(explored, without, totals, unlabeled)
     if chosen is None:
         chosen = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 

@@ -111,3 +111,52 @@ def test_bad_thetas(forest, plain):
         draw(in_pipeline(forest), *given)
     with pytest.raises(ValueError, match="knows no new class"):
         draw(plain, *given)
+
+
+def test_theta_sensitivity_from_predictions(estimated):
+    by_hand = ThetaSensitivityDisplay.from_predictions(
+        [0.5, 0.2, 0.4],
+        [[-1, -1, 0, 1], [0, 0, 0, 1], [-1, 0, 0, 1]],
+        theta=0.4,
+        interval=(0.3, 0.5),
+    )
+    assert_array_equal(by_hand.thetas, [0.2, 0.4, 0.5])
+    assert_array_equal(by_hand.flagged, [0.0, 0.25, 0.5])
+    assert (by_hand.theta, by_hand.flagged_at_theta) == (0.4, 0.25)
+    assert "interval of θ: 0.300 to 0.500" in legend_of(by_hand)
+    tables = (TOY.X_labeled, TOY.y_labeled, TOY.X_unlabeled)
+    fitted = ThetaSensitivityDisplay.from_estimator(
+        estimated, *tables, X_test=FRESH.X_unlabeled, thetas=3
+    )
+    predictions = [
+        LACForestClassifier(5, theta=theta, random_state=0)
+        .fit(tables[0], tables[1], X_unlabeled=tables[2])
+        .predict(FRESH.X_unlabeled)
+        for theta in fitted.thetas
+    ]
+    again = ThetaSensitivityDisplay.from_predictions(
+        fitted.thetas, predictions, theta=fitted.thetas[1]
+    )
+    assert_array_equal(again.flagged, fitted.flagged)
+
+
+@pytest.mark.parametrize(
+    ("thetas", "predictions", "theta", "message"),
+    [
+        (
+            [0.5],
+            [[0], [1]],
+            0.5,
+            r"predictions for each of the different thetas, got 2 for \[0\.5\]",
+        ),
+        ([0.5, 0.5], [[0], [1]], 0.5, "different thetas"),
+        ([0.5, 0.6], [[0], [1]], 0.4, "theta=0.4 must be one of thetas"),
+        ([0.5, 0.6], [[0], [1, 0]], 0.5, r"the same rows, got shapes \[\(1,\), \(2,\)\]"),
+        ([0.5], [[]], 0.5, "the same rows"),
+        ([1.5], [[0]], 1.5, "strictly between 0 and 1"),
+        ([], [], 0.5, "strictly between 0 and 1"),
+    ],
+)
+def test_bad_predictions_by_theta(thetas, predictions, theta, message):
+    with pytest.raises(ValueError, match=message):
+        ThetaSensitivityDisplay.from_predictions(thetas, predictions, theta=theta)

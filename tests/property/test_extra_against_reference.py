@@ -125,10 +125,17 @@ def test_a_larger_problem(global_random_seed):
 @given(problem=problems(), seed=seeds, min_leaf=min_leaves)
 @settings(max_examples=40)
 def test_every_row_of_the_table_goes_where_codes_say(problem, seed, min_leaf):
-    # Step I scores by codes; the frozen trees walk floats.
+    # Step I counts by codes; the frozen trees walk floats.
     forest = fit(problem, seed, min_leaf, "hard")
-    found = forest.novelty_score(problem.X_unlabeled, stage="exploration")
-    assert_allclose(found, forest.unlabeled_score_, rtol=0, atol=1e-12)
+    explored = forest._explored
+    leaves = explored.leaves(problem.everyone, 1) + explored.tree_start[:-1]
+    is_unlabeled = np.arange(len(leaves)) >= len(problem.X)
+    weight = np.append(problem.row_weights, np.ones(problem.n_unlabeled))
+    found = np.zeros(explored.explored_counts.shape)
+    for column in leaves.T:
+        np.add.at(found, (column, is_unlabeled.astype(int)), weight)
+    is_leaf = explored.nodes["left"] < 0
+    assert_allclose(explored.explored_counts[is_leaf], found[is_leaf])
 
 
 @given(problem=problems(), seed=seeds)

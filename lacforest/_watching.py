@@ -1,0 +1,29 @@
+"""How far a long fit is, for whoever wants to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+# watcher(what, n_done, n_total)
+Watcher = Callable[[str, int, int], None]
+
+_watcher: ContextVar[Watcher | None] = ContextVar("lacforest_watcher", default=None)
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Call `watcher` from fits in this block, in the thread that called fit."""
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
+
+
+def tell(what: str, n_done: int, n_total: int) -> None:
+    """Say how far the current work is."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(what, n_done, n_total)
