@@ -42,6 +42,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),  # pictures and what is printed, not the last value of a block
     "remove_config_comments": True,
     "min_reported_time": 1_000,
     "write_computation_times": False,
