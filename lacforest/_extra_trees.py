@@ -10,11 +10,18 @@ import numpy as np
 from lacforest._base_forest import BaseLACForest
 from lacforest._grow import GrownForest
 from lacforest._grow_extra import ExtraTreesGrower, ExtraTreesOptions
-from lacforest._parameters import check_gamma, check_int, check_tree_parameters
+from lacforest._parameters import (
+    check_gamma,
+    check_int,
+    check_max_features,
+    check_tree_parameters,
+)
 from lacforest._training_rows import TrainingRows
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
+# How many times as many features Step I draws at a node.
+_MORE_EXPLORED = 4
 
 
 class LACExtraTreesClassifier(BaseLACForest):
@@ -39,6 +46,9 @@ class LACExtraTreesClassifier(BaseLACForest):
         Trees of Step I.
     min_explored_leaf : int, default=3
         Rows, labelled and unlabelled together, that each leaf of Step I keeps.
+    max_explored_features : "auto", "sqrt", "log2", int, float or None, default="auto"
+        Features drawn at a node of Step I, as `max_features`; "auto" is four times `max_features`,
+        or all. One random cut is tried of each, so more of them cost little.
     gamma : float in [0, 0.5], default=0.0
         Shares of all labelled and of all unlabelled rows that children of Step I keep (Eqns 5 and 6
         of the paper). 0 asks for nothing.
@@ -49,7 +59,7 @@ class LACExtraTreesClassifier(BaseLACForest):
         half and half. "deepen" grows the trees of Step I on by pseudo-labels, as the paper does:
         then there are `n_explorers` trees, and `n_estimators` is not used.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features drawn at a node. Step II draws on until one of them can split the node.
+        Features drawn at a node of Step II, which draws on until one of them can split the node.
     max_depth : int or None, default=None
         Deepest level of a tree.
     min_samples_split : int, default=2
@@ -72,12 +82,8 @@ class LACExtraTreesClassifier(BaseLACForest):
     Attributes
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
-theta_estimator_, pseudo_labels_, estimators_, n_features_in_, feature_names_in_
+theta_estimator_, pseudo_labels_, unlabeled_score_, estimators_, n_features_in_, feature_names_in_
         As in `LACForestClassifier`.
-    unlabeled_score_ : ndarray of shape (n_unlabeled,)
-        Average augmented scores of unlabelled rows in Step I. No row counts in its own leaf, which
-        small leaves would favour as new; so these are lower than what `novelty_score` says of rows
-        that were not there.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of both steps of the decrease of augmented Gini (Step I) and of Gini
         (Step II), normalised.
@@ -114,6 +120,7 @@ theta_estimator_, pseudo_labels_, estimators_, n_features_in_, feature_names_in_
         theta: Any = "auto",
         n_explorers: int = 100,
         min_explored_leaf: int = 3,
+        max_explored_features: Literal["auto", "sqrt", "log2"] | int | float | None = "auto",
         gamma: float = 0.0,
         cuts: Literal["random", "every"] = "random",
         refinement: Literal["both", "hard", "sampled", "deepen"] = "both",
@@ -132,6 +139,7 @@ theta_estimator_, pseudo_labels_, estimators_, n_features_in_, feature_names_in_
         self.theta = theta
         self.n_explorers = n_explorers
         self.min_explored_leaf = min_explored_leaf
+        self.max_explored_features = max_explored_features
         self.gamma = gamma
         self.cuts = cuts
         self.refinement = refinement
@@ -156,11 +164,20 @@ theta_estimator_, pseudo_labels_, estimators_, n_features_in_, feature_names_in_
             if not isinstance(value, str) or value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
+    def _explored_features(self, n_features: int) -> int:
+        given = self.max_explored_features
+        if isinstance(given, str) and given == "auto":
+            return min(
+                _MORE_EXPLORED * check_max_features(self.max_features, n_features), n_features
+            )
+        return check_max_features(given, n_features, "max_explored_features", '"auto", ')
+
     def _growth_options(self, rows: TrainingRows) -> ExtraTreesOptions:
         return ExtraTreesOptions(
             **self._shape(rows),
             n_explorers=int(self.n_explorers),
             min_explored_leaf=int(self.min_explored_leaf),
+            max_explored_features=self._explored_features(rows.table.n_features),
             gamma=float(self.gamma),
             every_cut=self.cuts == "every",
             refinement=self.refinement,

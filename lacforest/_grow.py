@@ -126,7 +126,12 @@ class ForestGrower:
         raise NotImplementedError
 
     def limits(
-        self, min_leaf: int, *, search_on: bool, gamma: float | None = None
+        self,
+        min_leaf: int,
+        *,
+        search_on: bool,
+        gamma: float | None = None,
+        max_features: int | None = None,
     ) -> dict[str, Any]:
         """The fields of ``Limits``; gamma adds the constraints of Eqns 5 and 6."""
         options, rows = self.options, self.rows
@@ -137,7 +142,7 @@ class ForestGrower:
             "min_leaf": min(min_leaf, _NO_NODE) * unit,
             "min_split": min(options.min_samples_split, _NO_NODE) * unit,
             "max_depth": min(options.max_depth or _NO_LIMIT, _NO_LIMIT),
-            "max_features": options.max_features,
+            "max_features": options.max_features if max_features is None else max_features,
             "search_on": search_on,
         }
         if gamma is not None:
@@ -192,15 +197,12 @@ class ForestGrower:
             raise
 
     def score_unlabeled(
-        self, trees: CollectedTrees, counts: NDArray[np.float64], criterion: AugmentedGiniCriterion
+        self, trees: CollectedTrees, criterion: AugmentedGiniCriterion
     ) -> NDArray[np.float64]:
-        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order.
-
-        `counts` are labelled and unlabelled rows of each node.
-        """
+        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
         rows, n_trees = self.rows, len(trees.tree_start) - 1
         sums = np.zeros(rows.n_unlabeled)
-        values = augmented_proportions(counts, criterion.ratio)
+        values = augmented_proportions(trees.counts, criterion.ratio)
         tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
         n_threads = useful_threads(self.n_jobs, rows.n_unlabeled * n_trees, PAIRS_PER_THREAD)
         calls = [

@@ -33,6 +33,8 @@ class ExtraTreesOptions(GrowthOptions):
         Trees of Step I.
     min_explored_leaf : int
         Rows, labelled and unlabelled, of a leaf of Step I.
+    max_explored_features : int
+        Features drawn at a node of Step I.
     gamma : float
         Constraints of Eqns 5 and 6 in Step I; 0 asks for nothing.
     every_cut : bool
@@ -42,6 +44,7 @@ class ExtraTreesOptions(GrowthOptions):
 
     n_explorers: int
     min_explored_leaf: int
+    max_explored_features: int
     gamma: float
     every_cut: bool
     refinement: str
@@ -76,8 +79,7 @@ class ExtraTreesGrower(ForestGrower):
         rows, options = self.rows, self.options
         criterion = AugmentedGiniCriterion(theta, rows.labeled_total, float(rows.n_unlabeled))
         trees, thresholds = self._explore(criterion)
-        # A row does not count in its own leaf, or small leaves would favour it as new.
-        scores = self.score_unlabeled(trees, trees.counts - [0.0, 1.0], criterion)
+        scores = self.score_unlabeled(trees, criterion)
         chosen = pseudo_labels(scores, theta)
         explored: ForestArrays | None = None
         if options.refinement == "deepen":
@@ -121,7 +123,12 @@ class ExtraTreesGrower(ForestGrower):
         trees = self.grow_trees(
             TreePlan(
                 criterion,
-                self.limits(options.min_explored_leaf, search_on=False, gamma=gamma),
+                self.limits(
+                    options.min_explored_leaf,
+                    search_on=False,
+                    gamma=gamma,
+                    max_features=options.max_explored_features,
+                ),
                 self.explore_seeds,
                 np.ones(rows.table.n_rows, dtype=np.uint8),
                 values=None if options.every_cut else self.values,

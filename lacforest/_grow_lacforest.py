@@ -52,8 +52,7 @@ class LACForestGrower(ForestGrower):
             theta, self.rows.labeled_total, float(self.rows.n_unlabeled)
         )
         exploration = self._explore(criterion)
-        explored = exploration.trees
-        scores = self.score_unlabeled(explored, explored.counts, criterion)
+        scores = self.score_unlabeled(exploration.trees, criterion)
         chosen = pseudo_labels(scores, theta)
         arrays, importances = self._refine(exploration, chosen, criterion)
         return GrownForest(arrays, None, scores, chosen, importances)

@@ -45,8 +45,13 @@ def check_gamma(gamma: Any) -> float:
     return float(gamma)
 
 
-def check_max_features(max_features: Any, n_features: int) -> int:
-    """Number of features to draw at a node, tau in the paper."""
+def check_max_features(
+    max_features: Any, n_features: int, name: str = "max_features", also: str = ""
+) -> int:
+    """Number of features to draw at a node, tau in the paper.
+
+    `also` names what else the parameter may be.
+    """
     if max_features is None:
         return n_features
     if isinstance(max_features, str):
@@ -58,13 +63,13 @@ def check_max_features(max_features: Any, n_features: int) -> int:
         if 1 <= max_features <= n_features:
             return int(max_features)
         raise ValueError(
-            f"max_features must lie between 1 and the number of features, {n_features}, "
+            f"{name} must lie between 1 and the number of features, {n_features}, "
             f"got {max_features!r}"
         )
     elif is_real(max_features) and 0.0 < max_features <= 1.0:
         return max(1, int(max_features * n_features))
     raise ValueError(
-        'max_features must be "sqrt", "log2", None, an integer, or a share in (0, 1], '
+        f'{name} must be {also}"sqrt", "log2", None, an integer, or a share in (0, 1], '
         f"got {max_features!r}"
     )
 

@@ -27,9 +27,7 @@ class Steps:
             data.theta, self.rows.labeled_total, self.rows.n_unlabeled
         )
         self.exploration = self.grower._explore(self.criterion)
-        scores = self.grower.score_unlabeled(
-            self.exploration.trees, self.exploration.trees.counts, self.criterion
-        )
+        scores = self.grower.score_unlabeled(self.exploration.trees, self.criterion)
         self.chosen = pseudo_labels(scores, data.theta)
 
     def time_coding(self, name):
@@ -39,9 +37,7 @@ class Steps:
         self.grower._explore(self.criterion)
 
     def time_scores(self, name):
-        self.grower.score_unlabeled(
-            self.exploration.trees, self.exploration.trees.counts, self.criterion
-        )
+        self.grower.score_unlabeled(self.exploration.trees, self.criterion)
 
     def time_step_two(self, name):
         self.grower._refine(self.exploration, self.chosen, self.criterion)

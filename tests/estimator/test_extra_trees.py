@@ -52,11 +52,17 @@ def test_it_finds_the_third_blob(refinement):
     assert_array_equal(trees.novelty_score(U), trees.predict_proba(U)[:, trees.new_class_index_])
 
 
-def test_a_row_does_not_count_in_its_own_leaf():
-    # A row that is not there yet scores by all rows of a leaf, a training row by the others only.
-    trees = fitted_trees(n_explorers=50)
-    assert (trees.unlabeled_score_ <= trees.novelty_score(U, "exploration") + 1e-12).all()
-    assert trees.unlabeled_score_.mean() < trees.novelty_score(U, "exploration").mean()
+def test_exploration_scores_of_training_rows_are_those_of_the_fit():
+    trees = fitted_trees()
+    assert_allclose(trees.novelty_score(U, "exploration"), trees.unlabeled_score_, atol=1e-12)
+
+
+@pytest.mark.parametrize(("given", "same_as"), [("auto", 3), (None, 3), (0.5, 1), ("sqrt", 1)])
+def test_features_of_step_one(given, same_as):
+    # One feature of three is drawn in Step II; four times as many are more than there are.
+    assert_same_trees(
+        fitted_trees(max_explored_features=given), fitted_trees(max_explored_features=same_as)
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,6 +224,8 @@ def test_files_whose_steps_disagree_are_refused(tmp_path):
         ({"n_explorers": 0}, ValueError, "n_explorers must be at least 1, got 0"),
         ({"n_explorers": 2.5}, TypeError, "n_explorers must be an integer, got 2.5"),
         ({"min_explored_leaf": 0}, ValueError, "min_explored_leaf must be at least 1, got 0"),
+        ({"max_explored_features": "all"}, ValueError, 'max_explored_features must be "auto"'),
+        ({"max_explored_features": 9}, ValueError, "max_explored_features must lie between 1 and"),
         ({"gamma": 0.6}, ValueError, r"gamma must lie in \[0, 0.5\], got 0.6"),
         ({"cuts": "best"}, ValueError, "cuts must be one of random, every, got 'best'"),
         ({"refinement": None}, ValueError, "refinement must be one of both, hard, sampled, deepen"),

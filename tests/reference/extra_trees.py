@@ -105,18 +105,17 @@ def grow_extra_trees(problem, n_explorers, n_trees, n_hard, min_leaf, random_sta
     )
     totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
     tau = problem.max_features
+    tau_explored = min(4 * tau, problem.X.shape[1])
     explore, refine, label = seeds(random_state, n_explorers, n_trees)
     everyone = list(range(n_labeled + n_unlabeled))
 
     explored = [[Node(everyone)] for _ in explore]
     rule = AugmentedRule(totals, 0.0, min_leaf)
     for tree, seed in zip(explored, explore, strict=True):
-        grow_randomly(tree, [0], rows, rule, seed, tau, search_on=False)
+        grow_randomly(tree, [0], rows, rule, seed, tau_explored, search_on=False)
     counts = [[rows.counts(node.members) for node in tree] for tree in explored]
     unlabeled = rows.values[n_labeled:]
-    # A row does not count in its own leaf.
-    without = [[[*node[:-1], node[-1] - 1] for node in tree] for tree in counts]
-    scores = average_scores(explored, without, totals, unlabeled)
+    scores = average_scores(explored, counts, totals, unlabeled)
     if chosen is None:
         chosen = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 
