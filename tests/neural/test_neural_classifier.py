@@ -6,12 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from torch.utils.data import Dataset, TensorDataset
-from toys import (
+from neural_toys import (
     IMAGE_LABELS,
     IMAGES,
     TRUTH,
@@ -22,6 +17,11 @@ from toys import (
     small_forest,
     y,
 )
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch.utils.data import Dataset, TensorDataset
 
 from lacforest.mixture import BestBin, KernelMeanEmbedding
 from lacforest.neural import CNNEncoder, DeepForest, MLPEncoder, VGG16Encoder
