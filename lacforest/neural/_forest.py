@@ -137,7 +137,7 @@ def route(logits: Tensor, depth: int) -> Tensor:
     # log f and log (1 - f) of every node: of its left child and its right child.
     both = functional.logsigmoid(torch.stack([by_node, -by_node], dim=2))
     levels = both.split([1 << level for level in range(depth - 1)], dim=1)
-    paths = levels[0].flatten(1, 2)
+    paths: Tensor = levels[0].flatten(1, 2)
     for here in levels[1:]:
         paths = (paths.unsqueeze(2) + here).flatten(1, 2)
     return paths.permute(2, 0, 1)
