@@ -2,7 +2,8 @@
 
 Forward and backward of 3 trees of 6 layers on 1,024 rows with 390 features, beside a Python loop
 over nodes of the same maths and beside a training step of the three-layer CNN; then more trees and
-deeper ones. Every time is the best of several, taken in turns, because machines are noisy.
+deeper ones. Every time is processor time, the best of several, taken in turns, because machines are
+shared and noisy.
 
     python asv_benchmarks/compare_neural.py
     python asv_benchmarks/compare_neural.py --threads 1 --repeat 15
@@ -22,15 +23,15 @@ from lacforest.neural import NeuralForest
 
 
 def best_times(steps: dict[Any, Callable[[], Any]], repeat: int) -> dict[Any, float]:
-    """Seconds of the fastest run of each step; they take turns."""
+    """Processor seconds of the fastest run of each step; they take turns."""
     best = dict.fromkeys(steps, float("inf"))
     for step in steps.values():
         step()
     for _ in range(repeat):
         for name, step in steps.items():
-            started = time.perf_counter()
+            started = time.process_time()
             step()
-            best[name] = min(best[name], time.perf_counter() - started)
+            best[name] = min(best[name], time.process_time() - started)
     return best
 
 
@@ -56,7 +57,7 @@ def main() -> None:
         },
         given.repeat,
     )
-    print(f"{given.threads} thread(s), best of {given.repeat}, milliseconds")
+    print(f"{given.threads} thread(s), best of {given.repeat}, milliseconds of processor time")
     print(f"trees, forward and backward     {1e3 * times['trees']:8.1f}")
     print(f"loop over nodes, the same maths {1e3 * times['loop']:8.1f}")
     print(f"training step of the CNN        {1e3 * times['cnn']:8.1f}")

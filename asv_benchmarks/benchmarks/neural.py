@@ -31,8 +31,8 @@ def features() -> Any:
 
 def forest_step(forest: Any, rows: Any, y: Any) -> Any:
     """Leaf probabilities, loss and gradients of trees and features."""
-    mu = forest(rows)
-    loss = augmented_gini_loss(mu[:N_ROWS], y, mu[N_ROWS:], THETA, N_CLASSES)
+    labeled, unlabeled = forest(rows).split(N_ROWS)
+    loss = augmented_gini_loss(labeled, y, unlabeled, THETA, N_CLASSES)
     loss.backward()
     return loss
 

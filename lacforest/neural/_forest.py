@@ -131,11 +131,13 @@ def route(logits: Tensor, depth: int) -> Tensor:
     -------
     tensor of shape (n_rows, n_trees, 2 ** (depth - 1))
     """
-    # log f and log (1 - f) of every node, side by side: its left child and its right child.
-    both = functional.logsigmoid(torch.stack([logits, -logits], dim=-1))
-    paths = both[:, :, 0]
-    for level in range(1, depth - 1):
-        first = (1 << level) - 1
-        here = both[:, :, first : 2 * first + 1]
-        paths = (paths.unsqueeze(-1) + here).flatten(2)
-    return paths
+    # Rows stand last in memory, so that children are interleaved as whole runs of rows, and levels
+    # are split rather than sliced: the gradient of a slice is a table of zeros for each level.
+    by_node = logits.permute(1, 2, 0)
+    # log f and log (1 - f) of every node: of its left child and its right child.
+    both = functional.logsigmoid(torch.stack([by_node, -by_node], dim=2))
+    levels = both.split([1 << level for level in range(depth - 1)], dim=1)
+    paths: Tensor = levels[0].flatten(1, 2)
+    for here in levels[1:]:
+        paths = (paths.unsqueeze(2) + here).flatten(1, 2)
+    return paths.permute(2, 0, 1)

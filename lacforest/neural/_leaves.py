@@ -104,7 +104,7 @@ def class_probabilities(mu: Tensor, proportions: Tensor) -> Tensor:
     -------
     float64 tensor of shape (n_rows, n_classes + 1)
     """
-    wide = mu.detach().cpu().double().flatten(1)
+    wide = mu.detach().cpu().double().contiguous().flatten(1)
     shares = proportions.flatten(0, 1)
     # No matrix product: the order of its sums depends on where a row stands in the batch.
     sums = [(wide * shares[:, k]).sum(dim=1) for k in range(shares.shape[1])]

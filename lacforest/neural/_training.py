@@ -303,8 +303,8 @@ class Trainer:
             logits = self._module.head(features[:n_labeled])
         # Without unlabelled rows the labelled ones stand for both: theta is 0, and what is left of
         # the augmented Gini impurity is the plain one.
-        others = mu[:n_labeled] if rows.unlabeled is None else mu[n_labeled:]
-        return self._loss.parts(mu[:n_labeled], codes, others, logits)
+        own, *rest = mu.split([n_labeled, len(mu) - n_labeled]) if len(mu) > n_labeled else [mu]
+        return self._loss.parts(own, codes, rest[0] if rest else own, logits)
 
     def _check_parameters(self, epoch: int) -> None:
         """Weights that are not finite must not reach a checkpoint."""

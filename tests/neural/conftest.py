@@ -2,8 +2,22 @@
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="torch is not installed (extra [deep])")
-pytest.importorskip("safetensors", reason="safetensors is not installed (extra [deep])")
+try:
+    import safetensors  # noqa: F401
+    import torch
+except ModuleNotFoundError:
+    torch = None
+
+
+class _WithoutTorch(pytest.Module):
+    """A test file that is not imported."""
+
+    def collect(self):
+        pytest.skip("torch or safetensors is not installed (extra [deep])")
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    return None if torch else _WithoutTorch.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 import torch
+from neural_toys import (
+    IMAGE_LABELS,
+    IMAGES,
+    UNLABELED_IMAGES,
+    U,
+    X,
+    bars,
+    fitted_forest,
+    small_forest,
+    y,
+)
 from scipy import sparse
 from torch.utils.data import Dataset, IterableDataset
-from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, bars, fitted_forest, small_forest, y
 
 from lacforest.neural import DeepLACForestClassifier
 

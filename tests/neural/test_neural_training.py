@@ -7,8 +7,18 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from neural_toys import (
+    IMAGE_LABELS,
+    IMAGES,
+    TRUTH,
+    UNLABELED_IMAGES,
+    U,
+    X,
+    fitted_forest,
+    small_forest,
+    y,
+)
 from numpy.testing import assert_allclose, assert_array_equal
-from toys import IMAGE_LABELS, IMAGES, TRUTH, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 from lacforest.metrics import augmented_accuracy_score
 from lacforest.neural import TrainingError

@@ -2,8 +2,8 @@
 
 import matplotlib.pyplot as plt
 import pytest
+from neural_toys import fitted_forest
 from numpy.testing import assert_array_equal
-from toys import fitted_forest
 
 from lacforest.neural import DeepLACForestClassifier, TrainingCurveDisplay
 

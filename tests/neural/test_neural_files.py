@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from neural_toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 from numpy.testing import assert_array_equal
-from toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 
 from lacforest._persistence import ModelFileError
 from lacforest.mixture import BestBin
