@@ -3,7 +3,7 @@
 Every measure is the best of several, taken in turns, because machines are noisy; what is to be read
 are the ratios. Peers are trained on labelled and unlabelled rows stacked, "unlabelled" being one
 class more: 100 trees, sqrt features, fully grown. A peer that is not installed is left out.
-LACExtraTreesClassifier is in the race with its defaults, 100 + 200 trees.
+LACExtraTreesClassifier is in the race with its defaults, 100 + 300 trees.
 
     python asv_benchmarks/compare_peers.py                       # all tables, one and two threads
     python asv_benchmarks/compare_peers.py --tables "1,500 x 64" --repeat 7

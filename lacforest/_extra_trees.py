@@ -38,7 +38,7 @@ class LACExtraTreesClassifier(BaseLACForest):
 
     Parameters
     ----------
-    n_estimators : int, default=200
+    n_estimators : int, default=300
         Trees of Step II, the ones that predict.
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
@@ -115,7 +115,7 @@ theta_estimator_, pseudo_labels_, unlabeled_score_, estimators_, n_features_in_,
 
     def __init__(
         self,
-        n_estimators: int = 200,
+        n_estimators: int = 300,
         *,
         theta: Any = "auto",
         n_explorers: int = 100,

@@ -92,7 +92,7 @@ def add_to(commands: Any) -> None:
         "--trees",
         type=_arguments.at_least(1),
         metavar="N",
-        help="(default: 100 of lacforest, 200 of lacextratrees)",
+        help="(default: 100 of lacforest, 300 of lacextratrees)",
     )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)

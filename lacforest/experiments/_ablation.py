@@ -22,7 +22,7 @@ CHANGES = {
     "lacextratrees:hard": "of four times as many features",
     "lacextratrees:sampled": "... drawn labels instead",
     "lacextratrees:half": "... half of the trees each",
-    "lacextratrees": "twice as many trees: the default",
+    "lacextratrees": "three times as many trees: the default",
     "lacextratrees:deepen": "... deepening instead of fresh trees",
     TOLD: "told the hidden labels",
 }
