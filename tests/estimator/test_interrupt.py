@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of
 # 200 trees on 200,000 rows take minutes; nobody waits for their end.
 FIT = """
     import numpy as np
-    import lacforest._forest
+    import lacforest._base_forest
     from lacforest import LACForestClassifier
 
     rng = np.random.default_rng(0)
@@ -78,13 +78,13 @@ def test_an_interrupted_fit_ends_soon(n_jobs, after_seconds):
 
 # Says when the estimate of theta begins, and when it has ended.
 WATCH_THETA = """
-find_theta = lacforest._forest.find_theta
+find_theta = lacforest._base_forest.find_theta
 def watched(*args):
     print("estimating", flush=True)
     found = find_theta(*args)
     print("estimated", flush=True)
     return found
-lacforest._forest.find_theta = watched
+lacforest._base_forest.find_theta = watched
 """
 
 
