@@ -9,7 +9,7 @@ from model_files import assert_not_loaded, read_header, rewrite
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
-from lacforest._persistence import ModelFileError, read_attachment
+from lacforest._persistence import VERSION, ModelFileError, read_attachment
 
 
 def leaf_and_inner(arrays):
@@ -148,11 +148,11 @@ def test_trees_that_cannot_be_walked(path, kind, deflated):
 # ---------------------------------------------------------------------------- headers
 
 BAD_FACTS = {
-    "a newer version": ({"version": 3}, "update lacforest"),
+    "a newer version": ({"version": VERSION + 1}, "update lacforest"),
     "version zero": ({"version": 0}, "version"),
     "no version": ({"version": None}, "version"),
     "another estimator": ({"estimator": "RandomForestClassifier"}, "it holds a RandomForest"),
-    "an estimator of text and more": ({"estimator": ["LACForestClassifier"]}, "not a LACForest"),
+    "an estimator of text and more": ({"estimator": ["LACForestClassifier"]}, "names no estimator"),
     "no features": ({"n_features": 0}, "number of features"),
     "too few features": ({"n_features": 1}, ""),
     "too many features": ({"n_features": 4}, "match"),

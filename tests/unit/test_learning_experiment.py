@@ -357,7 +357,7 @@ def test_the_methods_of_the_library():
 
 def test_all_are_the_methods_of_the_paper():
     assert tuple(_methods.compared_methods()) == _paper.METHODS
-    for name in _methods.METHODS:
+    for name in _methods.METHODS.keys() - {"told"}:
         model = _methods.make_method(name, 0.3, 7, 2)
         given = model.get_params()
         assert given.get("random_state", 7) == 7
