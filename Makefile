@@ -97,8 +97,9 @@ endef
 
 # A release has no checks. Here a memoryview index out of range raises, and the assertions on raw
 # pointers abort.
+DEBUG_TESTS ?= tests/unit tests/property
 debug-test: $(DEBUG_VENV)/.ready  ## Run unit and property tests on the bounds-checked build
-	$(call in_venv,$(DEBUG_VENV)) python -m pytest tests/unit tests/property
+	$(call in_venv,$(DEBUG_VENV)) python -m pytest $(DEBUG_TESTS)
 
 # AddressSanitizer and UBSan in the compiled core; Python itself has neither, so their libraries
 # are preloaded, and leaks of the interpreter are not asked for (make leak-test looks for ours).
