@@ -51,9 +51,10 @@ workflow-lint: $(VENV)/.ready-lint  ## Check the GitHub workflows against their 
 	$(RUN) zizmor --offline --quiet .github
 
 # Quick mode runs each benchmark once: it shows that they work, not how fast anything is.
+BENCHMARKS ?= .
 bench: $(VENV)/.ready-asv  ## Run every benchmark once
 	cd asv_benchmarks && $(RUN) asv machine --yes
-	cd asv_benchmarks && $(RUN) asv run --quick --python=same --show-stderr
+	cd asv_benchmarks && $(RUN) asv run --quick --python=same --show-stderr --bench '$(BENCHMARKS)'
 
 docs: $(VENV)/.ready-docs  ## Build the documentation into docs/_build/html
 	$(RUN) sphinx-build -W --keep-going -b html docs docs/_build/html
