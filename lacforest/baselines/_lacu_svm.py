@@ -36,8 +36,9 @@ class LACUSVMClassifier(ThetaClassifier):
     C_unlabeled : "auto" or float, default="auto"
         That of unlabelled rows; "auto" is C times labelled over unlabelled rows, as published.
     kernel : {"linear", "rbf"}, default="linear"
-        The authors' program offers both and shows the linear one. ``paper_table`` sets "rbf" and
-        ``C=10``, which come closest to the paper's table, and not very close.
+        The authors' program offers both and shows the linear one. ``paper_table`` sets "rbf",
+        ``gamma="scale"``, ``C=2`` and ``decision="machine"``, which come closest to the paper's
+        table.
     gamma : {"auto", "scale"} or float, default="auto"
         Kernel ``exp(-gamma * distance ** 2)`` of "rbf", as in `sklearn.svm.SVC`; "auto", one over
         the number of features, as published.
@@ -49,6 +50,10 @@ class LACUSVMClassifier(ThetaClassifier):
     push : float, default=0.1
         What known negatives keep beyond the nearest positive.
     max_rounds : int, default=10
+    decision : {"combined", "machine"}, default="combined"
+        What a row is judged by. "machine" is the output of each class's machine, as in any
+        one-versus-rest method. "combined", that of the authors' program, puts the output of the
+        SVM on labelled rows in its place wherever it is positive.
     theta : None, "auto", float in (0, 1) or estimator, default=None
         None is the method as published: the mean label is that of labelled rows, as if no
         unlabelled row were new. Otherwise it is what it would be with a share theta of new rows.
@@ -71,8 +76,8 @@ class LACUSVMClassifier(ThetaClassifier):
 
     Notes
     -----
-    A machine's output counts where it is negative; where it is positive, that of the SVM on
-    labelled rows takes its place. A row whose highest value is negative is new.
+    A row is new if its highest value is negative, and of the class with the highest value
+    otherwise.
 
     Memory grows with the square of the number of rows.
 
@@ -95,7 +100,12 @@ class LACUSVMClassifier(ThetaClassifier):
     """
 
     _theta_optional: ClassVar[bool] = True
-    _PAPER_TABLE: ClassVar[dict[str, Any]] = {"C": 10.0, "kernel": "rbf", "gamma": "auto"}
+    _PAPER_TABLE: ClassVar[dict[str, Any]] = {
+        "C": 2.0,
+        "kernel": "rbf",
+        "gamma": "scale",
+        "decision": "machine",
+    }
 
     def __init__(
         self,
@@ -108,6 +118,7 @@ class LACUSVMClassifier(ThetaClassifier):
         balance: float = 1.3,
         push: float = 0.1,
         max_rounds: int = 10,
+        decision: Literal["combined", "machine"] = "combined",
         theta: Any = None,
         unlabeled_label: Any = None,
         new_label: Any = "auto",
@@ -122,6 +133,7 @@ class LACUSVMClassifier(ThetaClassifier):
         self.balance = balance
         self.push = push
         self.max_rounds = max_rounds
+        self.decision = decision
         self.theta = theta
         self.unlabeled_label = unlabeled_label
         self.new_label = new_label
@@ -144,6 +156,8 @@ class LACUSVMClassifier(ThetaClassifier):
         check_positive("balance", self.balance)
         check_positive("push", self.push, zero_allowed=True)
         check_int("max_rounds", self.max_rounds, 1)
+        if self.decision not in ("combined", "machine"):
+            raise ValueError(f'decision must be "combined" or "machine", got {self.decision!r}')
 
     def _learn(self, problem: Problem) -> None:
         self._need_two_classes(problem)
@@ -223,6 +237,6 @@ class LACUSVMClassifier(ThetaClassifier):
         values = self._start.decision_values(X)
         if self.new_class_index_ is not None:
             outputs = self._kernel(X, self._rows) @ self._coefficients + self._biases
-            values = np.where(outputs <= 0, outputs, values)
+            values = np.where((outputs <= 0) | (self.decision == "machine"), outputs, values)
         best = values.max(axis=1)
         return Verdict(values.argmax(axis=1), best < 0, -best)

@@ -62,6 +62,7 @@ every_method = pytest.mark.parametrize("name", list(MODELS))
         ("lacu", {"balance": 0}, ValueError, "balance must be finite and be positive, got 0"),
         ("lacu", {"push": -1}, ValueError, "push must be finite and not be negative, got -1"),
         ("lacu", {"max_rounds": 0}, ValueError, "max_rounds must be at least 1, got 0"),
+        ("lacu", {"decision": "own"}, ValueError, 'decision must be "combined" or "machine"'),
         ("lacu", {"theta": 2.0}, ValueError, "theta must lie strictly between 0 and 1"),
         ("ovr", {"C": "one"}, TypeError, "C must be a number, got 'one'"),
         ("ovr", {"gamma": 0.0}, ValueError, "gamma must be finite and be positive, got 0.0"),

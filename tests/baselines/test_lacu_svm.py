@@ -242,15 +242,18 @@ def test_coefficients_give_the_outputs():
 # ---------------------------------------------------------------------------- classifier
 
 
-def test_positive_outputs_give_way_to_the_svm():
-    lacu = LACUSVMClassifier(kernel="rbf", gamma="scale").fit(X, y, X_unlabeled=U)
+@pytest.mark.parametrize("decision", ["combined", "machine"])
+def test_what_a_row_is_judged_by(decision):
+    lacu = LACUSVMClassifier(kernel="rbf", gamma="scale", decision=decision)
+    lacu.fit(X, y, X_unlabeled=U)
     rows = np.vstack([X, U])
     kernel = rbf_kernel(X_test, rows, gamma=1 / (2 * X.var()))
     outputs = kernel @ lacu._coefficients + lacu._biases
     start = np.column_stack(
         [SVC(C=1.0).fit(X, y == code).decision_function(X_test) for code in range(3)]
     )
-    values = np.where(outputs <= 0, outputs, start)
+    assert (outputs > 0).any()
+    values = outputs if decision == "machine" else np.where(outputs <= 0, outputs, start)
     assert_allclose(lacu.novelty_score(X_test), -values.max(axis=1), atol=1e-9)
     expected = np.where(values.max(axis=1) < 0, -1, values.argmax(axis=1))
     assert_array_equal(lacu.predict(X_test), expected)
