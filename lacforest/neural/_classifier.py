@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacforest._labels import Labels
 from lacforest._theta import Theta, check_theta, warn_if_undetermined
 from lacforest._unchanged import unchanged_on_failure
+from lacforest.neural._building import build_module
 from lacforest.neural._checkpoint import Checkpoint, read_run
 from lacforest.neural._data import (
     FitRows,
@@ -27,7 +28,7 @@ from lacforest.neural._data import (
     fingerprint,
     hold_out,
 )
-from lacforest.neural._encoders import MLPEncoder, Shape, count_outputs, make_encoder
+from lacforest.neural._encoders import make_encoder
 from lacforest.neural._evaluation import (
     collect_proportions,
     leaf_probabilities,
@@ -35,7 +36,7 @@ from lacforest.neural._evaluation import (
 )
 from lacforest.neural._module import DeepForest
 from lacforest.neural._randomness import private_generators, seed_generators
-from lacforest.neural._rows import Rows, iterate, send
+from lacforest.neural._rows import Rows
 from lacforest.neural._settings import check_settings, find_device
 from lacforest.neural._training import (
     Callback,
@@ -302,7 +303,14 @@ theta_estimator_
         device: torch.device,
     ) -> None:
         seed_generators(device, [*entropy, _OF_WEIGHTS])
-        module = self._make_module(rows, device)
+        module = build_module(
+            make_encoder(self.encoder, rows.labeled.shape, self.hidden),
+            rows,
+            int(self.n_estimators),
+            int(self.depth),
+            int(self.batch_size),
+            device,
+        )
         training = rows.training(theta.value)
         trainer = Trainer(
             module,
@@ -317,27 +325,6 @@ theta_estimator_
             module, training.labeled, training.codes, training.unlabeled, theta.value, device
         )
         self._remember(rows, theta, module, outcome, proportions.numpy())
-
-    def _make_module(self, rows: FitRows, device: torch.device) -> DeepForest:
-        encoder = make_encoder(self.encoder, rows.labeled.shape, self.hidden)
-        first = rows.labeled.take(np.zeros(2, dtype=np.intp))
-        n_outputs = count_outputs(
-            encoder, first if isinstance(encoder, MLPEncoder) else first.float()
-        )
-        if isinstance(encoder, MLPEncoder):
-            sides = [rows.labeled, *([] if rows.unlabeled is None else [rows.unlabeled])]
-            encoder.standardize.fit(
-                lambda: (values for side in sides for _, values in iterate(side, 4096))
-            )
-        module = _assemble(
-            encoder, n_outputs, len(rows.labels.known), self.n_estimators, self.depth, device
-        )
-        # Rows of deployment, because these are what the leaves are weighted by.
-        some = rows.labeled if rows.unlabeled is None else rows.unlabeled
-        batch = some.take(np.arange(min(len(some), int(self.batch_size))))
-        with torch.no_grad():
-            module.forest.spread(module.eval().features(send(batch, device)))
-        return module
 
     def _options(self, entropy: list[int], device: torch.device) -> TrainingOptions:
         return TrainingOptions(
@@ -521,27 +508,3 @@ theta_estimator_
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "module_")
-
-
-def _assemble(
-    encoder: torch.nn.Module,
-    n_outputs: int,
-    n_classes: int,
-    n_trees: int,
-    depth: int,
-    device: torch.device,
-) -> DeepForest:
-    module = DeepForest(encoder, n_outputs, n_classes, n_trees, depth)
-    return (module.float() if device.type == "mps" else module).to(device)
-
-
-def rebuild_module(
-    encoder: Any,
-    shape: Shape,
-    hidden: Sequence[int],
-    sizes: tuple[int, int, int, int],
-    device: torch.device,
-) -> DeepForest:
-    """A module with fresh weights, to be loaded from a file."""
-    with private_generators(device):
-        return _assemble(make_encoder(encoder, shape, hidden), *sizes, device)

@@ -15,7 +15,7 @@ from lacforest._persistence import (
     _encode,
     _encode_labels,
 )
-from lacforest.neural._classifier import rebuild_module
+from lacforest.neural._building import rebuild_module
 from lacforest.neural._files import read_tensors, write_tensors
 from lacforest.neural._settings import find_device
 
