@@ -96,8 +96,10 @@ class NeuralForest(nn.Module):
 
     def log_leaf_probabilities(self, features: Tensor) -> Tensor:
         """Logarithm of what `forward` returns."""
-        logits = self.linear(features).view(-1, self.n_trees, self.n_nodes)
-        return route(logits if logits.dtype == torch.float64 else logits.float(), self.depth)
+        # Rows stand last in memory from here on: levels are then whole runs of rows.
+        logits = torch.addmm(self.linear.bias.unsqueeze(1), self.linear.weight, features.t())
+        wide = logits if logits.dtype == torch.float64 else logits.float()
+        return route(wide.view(self.n_trees, self.n_nodes, -1), self.depth).permute(2, 0, 1)
 
     def forward(self, features: Tensor) -> Tensor:
         """Probabilities of leaves.
@@ -123,21 +125,19 @@ def route(logits: Tensor, depth: int) -> Tensor:
 
     Parameters
     ----------
-    logits : tensor of shape (n_rows, n_trees, 2 ** (depth - 1) - 1)
+    logits : tensor of shape (n_trees, 2 ** (depth - 1) - 1, n_rows)
         Of going left, nodes in the order of levels.
     depth : int
 
     Returns
     -------
-    tensor of shape (n_rows, n_trees, 2 ** (depth - 1))
+    tensor of shape (n_trees, 2 ** (depth - 1), n_rows)
     """
-    # Rows stand last in memory, so that children are interleaved as whole runs of rows, and levels
-    # are split rather than sliced: the gradient of a slice is a table of zeros for each level.
-    by_node = logits.permute(1, 2, 0)
-    # log f and log (1 - f) of every node: of its left child and its right child.
-    both = functional.logsigmoid(torch.stack([by_node, -by_node], dim=2))
-    levels = both.split([1 << level for level in range(depth - 1)], dim=1)
-    paths: Tensor = levels[0].flatten(1, 2)
-    for here in levels[1:]:
-        paths = (paths.unsqueeze(2) + here).flatten(1, 2)
-    return paths.permute(2, 0, 1)
+    # Levels are split rather than sliced: the gradient of a slice is a table of zeros for each.
+    sizes = [1 << level for level in range(depth - 1)]
+    go_left = functional.logsigmoid(logits).split(sizes, dim=1)
+    go_right = functional.logsigmoid(-logits).split(sizes, dim=1)
+    paths = logits.new_zeros(1, 1, 1)
+    for left, right in zip(go_left, go_right, strict=True):
+        paths = torch.stack([paths + left, paths + right], dim=2).flatten(1, 2)
+    return paths

@@ -173,9 +173,14 @@ def test_images_in_all_forms_give_the_same_forest():
 
 
 def test_images_are_learned():
-    forest = small_forest(epochs=80).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
     truth = np.repeat(["flat", "tall", "<new>", "<new>"], 30)
-    assert (forest.predict(UNLABELED_IMAGES) == truth).mean() > 0.9
+    accuracies = []
+    # One start in eight or so ends with a known kind in a leaf of the new one.
+    for seed in range(3):
+        forest = small_forest(epochs=80, batch_size=128, random_state=seed)
+        forest.fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+        accuracies.append((forest.predict(UNLABELED_IMAGES) == truth).mean())
+    assert np.median(accuracies) > 0.9
 
 
 def test_own_module_is_trained_on_and_left_as_it_is():

@@ -67,12 +67,18 @@ def evm_inclusions(X, y, tail, margin=0.5):
     return laws
 
 
+def weibull_survival(t, shape, scale):
+    # Rows at one distance from all others have a law of a huge shape: a power may be infinite.
+    with np.errstate(over="ignore"):
+        return math.exp(-(np.float64(t / scale) ** shape))
+
+
 def evm_memberships(x, X, y, laws, n_classes, n_fused):
     found = []
     for code in range(n_classes):
         reached = sorted(
             (
-                math.exp(-((distance(x, row) / scale) ** shape))
+                weibull_survival(distance(x, row), shape, scale)
                 for row, label, (shape, scale) in zip(X, y, laws, strict=True)
                 if label == code
             ),
