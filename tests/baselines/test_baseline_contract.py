@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from blobs import IGNORING, MODELS, USING, U, X, X_test, y, y_test
 from numpy.testing import assert_array_equal
+from scikit_learn_checks import each_check
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from lacforest import baselines
 from lacforest.baselines import AugmentedClassifier
@@ -39,7 +39,7 @@ def _expected_failures(estimator):
 
 
 @two_classes
-@parametrize_with_checks(
+@each_check(
     [
         baselines.GLACClassifier(max_iter=300),
         baselines.EULACClassifier(),

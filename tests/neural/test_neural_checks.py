@@ -1,11 +1,11 @@
 """scikit-learn's own estimator checks, on the encoder of tables."""
 
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from scikit_learn_checks import each_check
 
 from lacforest.neural import DeepLACForestClassifier
 
 
-@parametrize_with_checks(
+@each_check(
     [
         DeepLACForestClassifier(
             epochs=40, depth=4, hidden=(16,), learning_rate=0.2, batch_size=64, device="cpu"
