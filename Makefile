@@ -131,7 +131,7 @@ fuzz: $(VENV)/.ready-test  ## Load 100,000 mutants of model files; fit and predi
 
 # The newest of everything is what make test has. What tests alone need is not held back, except polars:
 # scikit-learn 1.7 asks frames for their columns by a protocol that polars 1.40 gave up.
-FLOOR := numpy==2.0.* scipy==1.15.* scikit-learn==1.7.* joblib==1.3.*
+FLOOR := numpy==2.0.* scipy==1.16.* scikit-learn==1.7.* joblib==1.4.*
 FLOOR_TESTS ?= tests
 floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest dependencies that are allowed
 	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)

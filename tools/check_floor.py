@@ -1,6 +1,6 @@
 """Check that an environment holds the oldest dependencies that pyproject.toml allows.
 
-python tools/check_floor.py numpy==2.0.* scipy==1.15.*
+python tools/check_floor.py numpy==2.0.* scipy==1.16.*
 """
 
 from __future__ import annotations
