@@ -33,7 +33,8 @@ def forest_step(forest: Any, rows: Any, y: Any) -> Any:
     """Leaf probabilities, loss and gradients of trees and features."""
     labeled, unlabeled = forest(rows).split(N_ROWS)
     loss = augmented_gini_loss(labeled, y, unlabeled, THETA, N_CLASSES)
-    loss.backward()
+    # Not backward: adding to gradients of earlier steps is no part of this one.
+    torch.autograd.grad(loss, [rows, *forest.parameters()])
     return loss
 
 
@@ -58,7 +59,7 @@ def loop_step(forest: Any, rows: Any, y: Any) -> Any:
             loss = loss + unlabeled.mean() * gini
         losses.append(loss)
     total = torch.stack(losses).mean()
-    total.backward()
+    torch.autograd.grad(total, [rows, *forest.parameters()])
     return total
 
 
