@@ -137,12 +137,12 @@ floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest dependen
 	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)
 	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(FLOOR_TESTS)
 
-# Few packages of the test group have wheels for a free-threaded Python.
+# Few packages of the test group have wheels for a free-threaded Python; an older one with a wheel will do.
 FREE_THREADED_VENV := .venv-free-threaded
 free-threaded-test: $(FREE_THREADED_VENV)/.pip  ## Run property and thread tests without the GIL (PYTHON=python3.14t)
 	$(call in_venv,$(FREE_THREADED_VENV)) python -c 'import sys, sysconfig; \
 	  sysconfig.get_config_var("Py_GIL_DISABLED") or sys.exit("$(PYTHON) has a GIL: name another, make PYTHON=python3.14t")'
-	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --group build \
+	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --prefer-binary --group build \
 	  'pytest>=8' 'hypothesis>=6.100' numpy scipy scikit-learn joblib
 	$(call in_venv,$(FREE_THREADED_VENV)) python -m pip install --quiet --no-build-isolation --no-deps \
 	  --force-reinstall . --config-settings=build-dir=build/free-threaded

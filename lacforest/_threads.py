@@ -7,7 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
+
+# Not scikit-learn's, which set the filters of warnings anew in each call: these belong to the whole
+# process, and threads would take them from each other.
+from joblib import Parallel, delayed
 
 
 def spans(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
