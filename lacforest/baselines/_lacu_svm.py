@@ -233,10 +233,17 @@ class LACUSVMClassifier(ThetaClassifier):
         kernel[-1, -1] = kernel[-1, n_labeled:-1].mean()
         return kernel
 
+    def _values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What rows are judged by: a column for each known class."""
+        if self.new_class_index_ is None:
+            return self._start.decision_values(X)
+        outputs: NDArray[np.float64] = self._kernel(X, self._rows) @ self._coefficients
+        outputs += self._biases
+        if self.decision == "machine":
+            return outputs
+        return np.where(outputs <= 0, outputs, self._start.decision_values(X))
+
     def _judge(self, X: NDArray[np.float64]) -> Verdict:
-        values = self._start.decision_values(X)
-        if self.new_class_index_ is not None:
-            outputs = self._kernel(X, self._rows) @ self._coefficients + self._biases
-            values = np.where((outputs <= 0) | (self.decision == "machine"), outputs, values)
+        values = self._values(X)
         best = values.max(axis=1)
         return Verdict(values.argmax(axis=1), best < 0, -best)
