@@ -1,9 +1,9 @@
-"""What the trees of the neural forest cost, as ratios in one run.
+"""Compare the cost of the trees of the neural forest with other code, in one run.
 
-Forward and backward of 3 trees of 6 layers on 1,024 rows with 390 features, beside a Python loop
-over nodes of the same maths and beside a training step of the three-layer CNN; then more trees and
-deeper ones. Every time is processor time, the best of several, taken in turns, because machines are
-shared and noisy.
+Time a forward and backward pass of 3 trees of 6 layers on 1,024 rows with 390 features, a Python
+loop over nodes that computes the same loss, and a training step of the three-layer CNN; then larger
+numbers of trees and deeper trees. All times are processor time, the best of several alternating
+runs, because machines are shared and noisy.
 
     python asv_benchmarks/compare_neural.py
     python asv_benchmarks/compare_neural.py --threads 1 --repeat 15
@@ -23,11 +23,11 @@ from lacforest.neural import NeuralForest
 
 
 def best_times(steps: dict[Any, Callable[[], Any]], repeat: int) -> dict[Any, float]:
-    """Processor seconds of the fastest run of each step; they take turns."""
+    """Return the processor seconds of the fastest run of each step; the steps alternate."""
     best = dict.fromkeys(steps, float("inf"))
     for _ in range(repeat):
         for name, step in steps.items():
-            # Otherwise a step pays for what the one before it left in the caches.
+            # Warm up, so that the time does not depend on the previous step.
             step()
             started = time.process_time()
             step()
@@ -36,7 +36,7 @@ def best_times(steps: dict[Any, Callable[[], Any]], repeat: int) -> dict[Any, fl
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the measurements and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeat", type=int, default=7)
@@ -47,7 +47,7 @@ def main() -> None:
     forest = NeuralForest(N_FEATURES)
     difference = abs(forest_step(forest, rows, y) - loop_step(forest, rows, y)).item()
     if difference > 1e-5:
-        raise SystemExit(f"the loop computes another loss: they differ by {difference:g}")
+        raise SystemExit(f"the loop computes a different loss (difference {difference:g})")
     cnn = CNNStep()
     times = best_times(
         {

@@ -1,9 +1,9 @@
-"""lacforest beside scikit-learn, scikit-learn-intelex and YDF on the same rows, in one run.
+"""Compare lacforest with scikit-learn, scikit-learn-intelex and YDF on the same rows, in one run.
 
-Every measure is the best of several, taken in turns, because machines are noisy; what is to be read
-are the ratios. Peers are trained on labelled and unlabelled rows stacked, "unlabelled" being one
-class more: 100 trees, sqrt features, fully grown. A peer that is not installed is left out.
-LACExtraTreesClassifier is in the race with its defaults, 100 + 300 trees.
+Each figure is the best of several alternating runs, because machines are noisy; compare ratios, not
+seconds. Peers are trained on the stacked labelled and unlabelled rows, with "unlabelled" as one
+more class: 100 fully grown trees, sqrt(n_features) features per node. Peers that are not installed
+are skipped. LACExtraTreesClassifier takes part with its defaults, 100 + 300 trees.
 
     python asv_benchmarks/compare_peers.py                       # all tables, one and two threads
     python asv_benchmarks/compare_peers.py --tables "1,500 x 64" --repeat 7
@@ -40,7 +40,7 @@ def installed_peers(wanted: list[str]) -> list[str]:
 
 
 def fit(name: str, table: AugmentedTable, n_threads: int) -> Any:
-    """A fitted model."""
+    """Return a fitted model of one library."""
     if name in (OURS, SIBLING):
         import lacforest
 
@@ -73,7 +73,7 @@ def predict(name: str, model: Any, X: np.ndarray) -> Any:
 
 
 def file_size(name: str, model: Any) -> int:
-    """Bytes of the model as its library stores it."""
+    """Return the size in bytes of the model as its library stores it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         if name in (OURS, SIBLING):
@@ -87,7 +87,7 @@ def file_size(name: str, model: Any) -> int:
 
 
 def best_of(tasks: dict[str, Callable[[], Any]], repeat: int, budget: float) -> dict[str, float]:
-    """Shortest time of each task; tasks take turns, and a slow round is not repeated."""
+    """Return the shortest time of each task; tasks alternate until the time budget is used up."""
     best = dict.fromkeys(tasks, float("inf"))
     started = time.perf_counter()
     for _ in range(repeat):
@@ -101,13 +101,13 @@ def best_of(tasks: dict[str, Callable[[], Any]], repeat: int, budget: float) -> 
 
 
 def peak_memory(table_name: str, n_threads: int) -> tuple[float, float]:
-    """MiB that a fit adds at its peak to a process that holds the table, and MiB of the model."""
+    """Return the peak memory of a fit beyond the table, and the size of the model, in MiB."""
     code = (
         "import sys, resource\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from compare_peers import fit, OURS\n"
         "from benchmarks.tables import TABLES, gaussian_table\n"
-        "fit(OURS, gaussian_table(300, 5, 2), 1)\n"  # imports are not the fit's
+        "fit(OURS, gaussian_table(300, 5, 2), 1)\n"  # do not count the memory of imports
         f"table = TABLES[{table_name!r}]()\n"
         "def reset(): open('/proc/self/clear_refs', 'w').write('5')\n"
         "def status(key):\n"
@@ -191,8 +191,8 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=60, help="seconds for the rounds of a row")
-    parser.add_argument("--growth", action="store_true", help="fit 100,000 and 1,000,000 rows too")
+    parser.add_argument("--budget", type=float, default=60, help="seconds per measurement")
+    parser.add_argument("--growth", action="store_true", help="also fit 100,000 and 1,000,000 rows")
     options = parser.parse_args()
     for table_name in options.tables:
         compare(table_name, options.peers, options.threads, options.repeat, options.budget)

@@ -1,4 +1,4 @@
-"""Configuration of the documentation. The package must be installed: `make docs` sees to that."""
+"""Sphinx configuration. The package must be installed, as `make docs` does."""
 
 import os
 from importlib.metadata import version as installed_version
@@ -23,8 +23,8 @@ default_role = "code"
 
 autosummary_generate = True
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings name the types in fewer words
-# The class template lists the members itself, without what scikit-learn adds to every estimator.
+autodoc_typehints = "none"  # the docstrings describe the types more briefly
+# The class template lists the members, without those that scikit-learn adds to every estimator.
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
@@ -34,19 +34,19 @@ sphinx_gallery_conf = {
         f"../examples/{name}" for name in ("learning", "theta", "workflow", "inspection")
     ],
     "within_subsection_order": "FileNameSortKey",
-    # The neural forest needs torch; without it the gallery has one page less.
+    # The neural forest requires torch; without it, omit its example.
     "ignore_pattern": r"__init__\.py"
     if find_spec("torch")
-    else r"__init__\.py|plot_deep_forest\.py",
-    # A broken example breaks the build.
+    else r"__init__\.py|plot_deep_forest\.py|plot_neural_images\.py",
+    # Fail the build if an example fails.
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
-    "capture_repr": (),  # pictures and what is printed, not the last value of a block
+    "capture_repr": (),  # show plots and printed output, not the last value of a block
     "remove_config_comments": True,
     "min_reported_time": 1_000,
     "write_computation_times": False,
-    # Names of the package in the code of an example lead to its pages here; nothing is fetched.
+    # Link names of the package in example code to their API pages, without network access.
     "reference_url": {"lacforest": None},
     "doc_module": ("lacforest",),
     "plot_gallery": os.environ.get("LACFOREST_DOCS_GALLERY", "1") == "1",
@@ -65,12 +65,12 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-# A page without pages below it has nothing to show on the left.
+# Pages without subpages have no left sidebar.
 html_sidebars = {page: [] for page in ("index", "quickstart", "install", "api")}
 
 
 def setup(app):
-    """Formulas as MathML, which browsers draw themselves: no script, nothing from the network."""
+    """Render formulas as MathML, which browsers support without scripts or network access."""
     from docutils import nodes
     from docutils.utils.math.latex2mathml import tex2mathml
 

@@ -1,4 +1,4 @@
-"""The pictures of the documentation: ``python docs/make_pictures.py`` writes docs/_static/."""
+"""Create the plots of the documentation: ``python docs/make_pictures.py`` writes docs/_static/."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent / "_static"
 
 
 def ratio_curves() -> None:
-    """Digits, where theta is plain to see, and digits so noisy that it is not."""
+    """Plot a ratio curve that determines theta well (all pixels) and one that does not (three)."""
     X, y = load_digits(return_X_y=True)
     split = make_augmented_split(
         X, y, n_labeled=350, n_unlabeled=500, n_test=350, theta=0.4, random_state=0
@@ -42,9 +42,9 @@ def ratio_curves() -> None:
 
 
 def figure_1() -> None:
-    """The paper's Figure 1: what each impurity makes of a new class."""
+    """Plot the paper's Figure 1: decision regions by plain and by augmented Gini impurity."""
     toy = make_figure1(random_state=0)
-    # Leaves of five rows keep single odd rows from drawing patches of their own.
+    # A minimum of five rows per leaf keeps single unusual rows from forming regions of their own.
     gini = LACForestClassifier(min_samples_leaf=5, random_state=0)
     gini.fit(toy.X_labeled, toy.y_labeled)
     augmented = LACForestClassifier(theta=toy.theta, min_samples_leaf=5, random_state=0)
@@ -61,7 +61,7 @@ def figure_1() -> None:
 
 
 def displays() -> None:
-    """One picture of each other display, of digits half of which are hidden."""
+    """Plot each of the other displays, on digits with half of the classes hidden."""
     X, y = load_digits(return_X_y=True)
     split = make_augmented_split(
         X, y, n_labeled=350, n_unlabeled=500, n_test=400, theta=0.4, random_state=0
@@ -82,7 +82,7 @@ def displays() -> None:
 
 
 def one_tree() -> None:
-    """The upper part of a tree, with nodes of both steps."""
+    """Plot the upper part of a tree, with nodes of both steps."""
     toy = make_figure1(random_state=0)
     forest = LACForestClassifier(10, theta=toy.theta, gamma=0.1, random_state=0)
     forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
@@ -91,7 +91,7 @@ def one_tree() -> None:
 
 
 def training_curve() -> None:
-    """The deep forest of docs/neural.rst; needs the extra [deep]."""
+    """Plot the training curve of the deep forest in docs/neural.rst; needs the extra [deep]."""
     from lacforest.neural import DeepLACForestClassifier, TrainingCurveDisplay
 
     X, y = load_digits(return_X_y=True)

@@ -5,11 +5,23 @@ class or "new". An independent implementation of "On the Learning with Augmented
 Forests" (Xu, Chen and Gao, IJCAI 2025).
 """
 
-from lacforest._extra_trees import LACExtraTreesClassifier
-from lacforest._forest import LACForestClassifier
-from lacforest._tree._criterion import AugmentedGiniCriterion, GiniCriterion
+from pathlib import Path as _Path
 
-__version__ = "0.1.0"
+try:
+    from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+except ModuleNotFoundError as error:
+    _folder = _Path(__file__).parent
+    # Only a source tree has the build files, and only an installation the compiled modules.
+    if not (_folder / "meson.build").is_file():
+        raise
+    raise ImportError(
+        f"lacforest cannot be imported from its source tree, {_folder.parent}, because the "
+        "compiled modules are not there. Install it first, by make demo or pip install ., and "
+        "then start Python in another folder."
+    ) from error
+
+from lacforest._utils.version import __version__
+from lacforest.ensemble import LACExtraTreesClassifier, LACForestClassifier
 
 __all__ = [
     "AugmentedGiniCriterion",

@@ -1,3 +1,4 @@
+import importlib
 import os
 import sysconfig
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 import lacforest
 
 hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
-# In CI a red build must stay red when it is run again: no randomness, no memory of past failures.
+# In CI, repeated runs must give the same result: no randomness, no stored failures.
 hypothesis.settings.register_profile(
     "ci", deadline=None, print_blob=True, derandomize=True, database=None
 )
@@ -26,6 +27,17 @@ hypothesis.settings.load_profile(
 def global_random_seed():
     """Seed of tests that must pass for any seed; LACFOREST_TEST_SEED chooses another one."""
     return int(os.environ.get("LACFOREST_TEST_SEED", "42"))
+
+
+# Tests draw without a display.
+os.environ["MPLBACKEND"] = "Agg"
+
+
+@pytest.fixture
+def close_figures():
+    """Close all figures of matplotlib after the test."""
+    yield
+    importlib.import_module("matplotlib.pyplot").close("all")
 
 
 def pytest_report_header():

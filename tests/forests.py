@@ -1,18 +1,22 @@
-"""Looking into fitted forests: when two are the same, where a row goes, what Step I left."""
+"""Helpers for fitted forests: equality, paths of rows, and the trees of Step I."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.testing import assert_array_equal
 
 from lacforest import AugmentedGiniCriterion
-from lacforest._grow_lacforest import LACForestGrower
-from lacforest._validation import check_training_rows
+from lacforest._coding.coded_table import code_table
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
+from lacforest._growing.run import Grower
+from lacforest._growing.step_one import explore as explore_rows
+from lacforest._input.training_data import check_training_rows
+from lacforest._tree.ranks import CodedColumns
 
 
 def assert_same_forest(one, other):
-    """Same bits in every array of the frozen forests and in all that fit found out."""
+    """Assert that all arrays and fitted attributes of two forests are bit-identical."""
     for field in fields(one._forest):
         assert_array_equal(
             getattr(one._forest, field.name), getattr(other._forest, field.name), field.name
@@ -23,7 +27,7 @@ def assert_same_forest(one, other):
 
 
 def path(tree, values, n_nodes=None):
-    """Nodes of a TreeView that a row passes; children from n_nodes on do not count."""
+    """Return the nodes of a TreeView that a row passes, ignoring nodes from n_nodes on."""
     nodes = [0]
     while 0 <= tree.children_left[nodes[-1]] < (n_nodes or tree.node_count):
         here = nodes[-1]
@@ -38,7 +42,7 @@ def n_explored(tree):
 
 
 def border_is_tied(forest):
-    """Whether a row without a pseudo-label scores as high as one with it, up to rounding."""
+    """Whether rows with and without a pseudo-label have equal scores, up to rounding."""
     chosen = forest.pseudo_labels_
     if chosen.all() or not chosen.any():
         return False
@@ -47,20 +51,36 @@ def border_is_tied(forest):
 
 
 class Exploration(NamedTuple):
-    """Trees of Step I one after the other, their cuts in codes and as thresholds."""
+    """Trees of Step I one after the other, with what they were grown on."""
 
     nodes: np.ndarray
     tree_start: np.ndarray
-    thresholds: np.ndarray  # one a node, NaN at leaves
+    thresholds: np.ndarray  # one per node, NaN at leaves
+    columns: CodedColumns
+    sample_seeds: np.ndarray | None
+
+
+def prepare(forest, rows, coded=None):
+    """The grower of a LACForestClassifier and the seeds of its trees."""
+    coded = code_table(rows.table, 1) if coded is None else coded
+    entropy = draw_entropy(forest.random_state)
+    seeds = ForestSeeds.of_deepened_trees(entropy, forest.n_estimators, forest.bootstrap)
+    return Grower(rows, coded, forest.n_jobs), seeds
 
 
 def explore(forest, problem):
-    """Step I alone, as the estimator runs it, and the grower that ran it."""
+    """Step I alone, as the estimator runs it."""
     rows, _ = check_training_rows(forest, problem.X, problem.y, None, problem.X_unlabeled)
-    grower = LACForestGrower(rows, forest._growth_options(rows))
-    criterion = AugmentedGiniCriterion(problem.theta, rows.labeled_total, rows.n_unlabeled)
-    explored = grower._explore(criterion)
+    grower, seeds = prepare(forest, rows)
+    plan = TreePlan(
+        AugmentedGiniCriterion(problem.theta, rows.labeled_total, rows.n_unlabeled),
+        replace(TreeShape.of(forest, rows.table.n_features), gamma=forest.gamma, draws_on=False),
+        seeds.explore,
+        sample_seeds=seeds.sample,
+    )
+    explored = explore_rows(grower, plan)
     nodes = explored.trees.nodes
-    thresholds = np.full(len(nodes), np.nan)
-    thresholds[nodes["left"] >= 0] = explored.thresholds
-    return grower, Exploration(nodes, explored.trees.tree_start, thresholds)
+    thresholds = np.where(nodes["left"] >= 0, explored.thresholds, np.nan)
+    return Exploration(
+        nodes, explored.trees.tree_start, thresholds, grower.coded.columns, seeds.sample
+    )

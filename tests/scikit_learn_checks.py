@@ -1,4 +1,4 @@
-"""scikit-learn's own estimator checks as parameters of a test, for all versions that we allow."""
+"""scikit-learn's estimator checks as test parameters, for all supported versions."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 def each_check(estimators, **options):
     """Decorator for a test with the arguments `estimator` and `check`.
 
-    scikit-learn 1.7 names the checks by a generator, and pytest 9 wants a list.
+    scikit-learn 1.7 passes the test ids as a generator, but pytest 9 requires a list.
     """
     marker = parametrize_with_checks(estimators, **options)
     names, values = marker.args

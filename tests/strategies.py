@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from lacforest import LACForestClassifier
 
-# What a user writes, and the edges 0.29 * 100 and 1/3 * n where floats and integers part ways.
+# Typical values, and edge cases such as 0.29 * 100 and 1/3 * n, where products are inexact.
 thetas = st.one_of(
     st.integers(1, 99).map(lambda percent: percent / 100),
     st.integers(2, 9).map(lambda whole: 1 / whole),
     st.floats(0.01, 0.99),
 )
-# Zero, shares that meet a bound exactly, and anything.
+# Zero, shares that equal a bound exactly, and arbitrary values.
 gammas = st.one_of(
     st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2, 0.25, 1 / 3, 0.5]), st.floats(0.001, 0.5)
 )
@@ -24,7 +24,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 @dataclass(frozen=True)
 class Problem:
-    """What fit takes, and the parameters that decide which cuts are feasible."""
+    """The arguments of fit, and the parameters that determine which cuts are feasible."""
 
     X: np.ndarray
     y: np.ndarray
@@ -66,6 +66,8 @@ class Problem:
         return self.but(X=table[: len(self.X)], X_unlabeled=table[len(self.X) :])
 
     def fit(self, n_estimators=3, random_state=0, **parameters):
+        """A forest by the paper's rule: classes keep their shares, whatever the rows say."""
+        parameters = {"known_shares": "labeled"} | parameters
         forest = LACForestClassifier(
             n_estimators,
             theta=self.theta,
@@ -75,17 +77,17 @@ class Problem:
             **parameters,
         )
         with warnings.catch_warnings():
-            # Small problems often have no feasible cut; that is no reason to fail here.
+            # Small problems often have no feasible cut; ignore the warning.
             warnings.filterwarnings("ignore", message="Step I found no feasible split")
             unlabeled = self.X_unlabeled if self.n_unlabeled > 0 else None
-            return forest.fit(self.X, self.y, self.weight, X_unlabeled=unlabeled)
+            return forest.fit(self.X, self.y, sample_weight=self.weight, X_unlabeled=unlabeled)
 
 
 def _columns(n_rows, values):
     return st.lists(values, min_size=n_rows, max_size=n_rows).map(np.array)
 
 
-# Magnitudes that a power of two cannot push out of the normal floats.
+# Magnitudes that remain normal floats when scaled by a power of two.
 _ordinary = st.floats(-1e6, 1e6).map(lambda value: value if abs(value) > 1e-6 else 0.0)
 
 
@@ -108,7 +110,7 @@ def tables(draw, n_rows, n_features, with_missing=False):
             column[draw(_columns(n_rows, st.sampled_from([False, False, True])))] = np.nan
         columns.append(column)
     table = np.column_stack(columns)
-    # Rows that occur twice and cannot be told apart.
+    # Duplicate rows.
     if draw(st.booleans()):
         table = table[draw(_columns(n_rows, st.integers(0, n_rows - 1)))]
     return table
@@ -125,7 +127,7 @@ def problems(draw, max_rows=40, with_missing=None, with_weight=False):
     missing = draw(st.booleans()) if with_missing is None else with_missing
     table = draw(tables(n_labeled + n_unlabeled, n_features, missing))
     n_known = draw(st.integers(1, min(4, n_labeled)))
-    # Every class has a row, wherever it stands.
+    # Every class has at least one row, at any position.
     rest = draw(_columns(n_labeled - n_known, st.integers(0, n_known - 1))).astype(int)
     y = np.concatenate([rest, np.arange(n_known)])
     weight = None
@@ -163,7 +165,7 @@ def increasing_maps(draw, column):
 
 @dataclass(frozen=True)
 class ScoreSamples:
-    """What fit_scores takes."""
+    """The arguments of fit_scores."""
 
     labeled: np.ndarray
     unlabeled: np.ndarray
@@ -198,7 +200,7 @@ def score_samples(draw, max_rows=40, with_weight=False):
     }[kind]
     labeled = draw(_columns(n_labeled, values)).astype(float)
     unlabeled = draw(_columns(n_unlabeled, values)).astype(float)
-    # Rows that look newer than any labelled one.
+    # Rows with scores above those of all labelled rows.
     unlabeled[: draw(st.integers(0, n_unlabeled))] += draw(st.sampled_from([0.0, 0.0, 1.0, 1e7]))
     weight = draw(_columns(n_labeled, st.integers(1, 4))) if with_weight else None
     return ScoreSamples(labeled, unlabeled, weight)

@@ -1,11 +1,11 @@
-"""Check what is about to be published: file lists, sizes and that the sdist can be built again.
+"""Check the files to be published: their contents and sizes, and that the sdist is reproducible.
 
-Run it in the checkout after ``make wheel``: the files that git tracks say what to expect.
+Run this in the checkout after ``make wheel``. The expected contents are the files that git tracks.
 
-- The sdist holds every tracked file and nothing else, and a second build has the same bytes.
-- Each wheel holds every file of the package but the sources of compiled modules, one compiled
-  module for each ``.pyx``, the metadata, and nothing else. It is smaller than 5 MB.
-- On Linux a wheel names the C library that it runs on (manylinux or musllinux).
+- The sdist contains every tracked file and nothing else, and a second build has the same bytes.
+- Each wheel contains every file of the package except the sources of compiled modules, one compiled
+  module per ``.pyx`` file, the metadata, and nothing else. It is smaller than 5 MB.
+- On Linux, the name of a wheel states the required C library (manylinux or musllinux).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 MAX_WHEEL_BYTES = 5_000_000
-# Compiled in, or read by the build alone.
+# Files that are compiled or used only during the build.
 BUILD_ONLY = {".pyx", ".pxd", ".build"}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 _EXTENSION = re.compile(r"\.(?:cpython-\d+t?-[\w-]+\.so|cp\d+t?-win\w+\.pyd)$")
@@ -31,7 +31,7 @@ _PLATFORM = re.compile(r"-(?:manylinux|musllinux|macosx|win)[\w.]*\.whl$")
 
 
 def tracked_files() -> set[str]:
-    """Files that git tracks, as paths below the checkout."""
+    """Return the files that git tracks, as paths relative to the checkout."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
@@ -39,7 +39,7 @@ def tracked_files() -> set[str]:
 
 
 def expected_in_wheel(tracked: set[str], name: str) -> set[str]:
-    """Members of a wheel of this name; a compiled module stands without its suffix."""
+    """Return the expected members of a wheel; compiled modules are listed without a suffix."""
     package, version = name.split("-")[:2]
     members = {f"{package}-{version}.dist-info/{item}" for item in METADATA}
     for path in tracked:
@@ -52,7 +52,7 @@ def expected_in_wheel(tracked: set[str], name: str) -> set[str]:
 
 
 def compare(name: str, found: set[str], expected: set[str]) -> list[str]:
-    """Sentences about what an archive misses and what it should not hold."""
+    """Describe missing and unexpected files of an archive, in one sentence each."""
     problems = []
     if missing := sorted(expected - found):
         problems.append(f"{name} misses {', '.join(missing)}")
@@ -71,10 +71,10 @@ def check_sdist(path: Path, tracked: set[str]) -> list[str]:
 
 
 def check_wheel(path: Path, tracked: set[str]) -> list[str]:
-    """Compare the members of a wheel with the package; look at its size and platform."""
+    """Compare the members of a wheel with the package; check its size and platform."""
     with zipfile.ZipFile(path) as archive:
         members = [name for name in archive.namelist() if not name.endswith("/")]
-    # auditwheel adds an inventory of what it bundled.
+    # auditwheel adds an inventory of the libraries it bundled.
     found = {_EXTENSION.sub("", name) for name in members if "/sboms/" not in name}
     problems = compare(path.name, found, expected_in_wheel(tracked, path.name))
     size = path.stat().st_size
@@ -86,7 +86,7 @@ def check_wheel(path: Path, tracked: set[str]) -> list[str]:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -102,17 +102,17 @@ def check_second_build(path: Path) -> list[str]:
 
 
 def check_version(tag: str) -> list[str]:
-    """A tag v1.2.3 must name the version of pyproject.toml."""
+    """Check that a tag like v1.2.3 matches the version in pyproject.toml."""
     with open(CHECKOUT / "pyproject.toml", "rb") as file:
         version = tomllib.load(file)["project"]["version"]
     return [] if tag == f"v{version}" else [f"the tag is {tag}, and the version is {version}"]
 
 
 def main() -> None:
-    """Check all files of a folder; print each problem and exit with 1 if there is any."""
+    """Check all archives in a folder; print the problems and exit with 1 if there are any."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="where the sdist and the wheels lie")
-    parser.add_argument("--tag", help="the git tag of a release, like v1.2.3")
+    parser.add_argument("folder", type=Path, help="folder that contains the sdist and the wheels")
+    parser.add_argument("--tag", help="git tag of the release, such as v1.2.3")
     parser.add_argument(
         "--no-rebuild", action="store_true", help="do not build the sdist a second time"
     )

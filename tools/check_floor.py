@@ -1,4 +1,4 @@
-"""Check that an environment holds the oldest dependencies that pyproject.toml allows.
+"""Check that the oldest dependencies that pyproject.toml allows are installed.
 
 python tools/check_floor.py numpy==2.0.* scipy==1.16.*
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 
 def main(pins: list[str]) -> None:
-    """Compare pins with pyproject.toml and with what is installed; exit with a message if not."""
+    """Compare pins with pyproject.toml and the installed versions; exit if they differ."""
     project = Path(__file__).resolve().parents[1] / "pyproject.toml"
     declared = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["dependencies"]
     floors = dict(item.split(">=") for item in declared)

@@ -1,7 +1,7 @@
-"""Check an installed lacforest: every file is there, every module imports, a fit works.
+"""Check an installed lacforest: all files are present, every module imports, and a fit works.
 
-Run it with ``python -I`` in the environment that holds the package. The checkout that this script
-lies in says which files to expect; it is never imported from.
+Run this with ``python -I`` in the environment where the package is installed. The checkout that
+contains this script provides the list of expected files; nothing is imported from it.
 """
 
 import importlib
@@ -20,9 +20,9 @@ INSTALLED = Path(lacforest.__file__).resolve().parent
 
 
 def import_modules() -> set[str]:
-    """Import every module of the package but the commands, and return their names.
+    """Import every module of the package except ``__main__`` modules, and return their names.
 
-    Where torch is not installed, lacforest.neural must say so.
+    If torch is not installed, importing lacforest.neural must raise an error that says so.
     """
     names = {"lacforest"}
     has_torch = importlib.util.find_spec("torch") is not None
@@ -41,7 +41,7 @@ def import_modules() -> set[str]:
 
 
 def expect_hint(name: str) -> None:
-    """Import a module that needs an extra, and see that it names the extra."""
+    """Import a module that needs an extra, and check that the error names the extra."""
     try:
         importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -52,7 +52,7 @@ def expect_hint(name: str) -> None:
 
 
 def missing_files(imported: set[str]) -> list[str]:
-    """List sources, stubs and markers not installed, and compiled modules not imported."""
+    """List files that are not installed and compiled modules that were not imported."""
     missing = []
     for source in sorted(CHECKOUT.rglob("*")):
         path = source.relative_to(CHECKOUT)
@@ -68,7 +68,7 @@ def missing_files(imported: set[str]) -> list[str]:
 
 
 def fit_a_forest() -> None:
-    """Fit and predict on random numbers: three labels are possible, nothing else."""
+    """Fit and predict on random numbers; check the shape and the labels of the result."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -82,7 +82,7 @@ def fit_a_forest() -> None:
 
 
 def main() -> None:
-    """Run all checks; exit with a message at the first that fails."""
+    """Run all checks; exit with a message at the first failure."""
     expected = Path(sysconfig.get_path("platlib")).resolve() / "lacforest"
     if expected != INSTALLED:
         sys.exit(f"lacforest was imported from {INSTALLED}, not from {expected}")

@@ -1,10 +1,11 @@
-"""Fit, predict, save, load and fail many times: resident memory must stay flat, else exit 1.
+"""Fit, predict, save, load and fail many times; exit with 1 if resident memory grows.
 
     python tools/leak_test.py --rounds 600
 
-The first third of the rounds warms up caches and the allocator. Growth is the difference of two
-medians, over the first and over the last tenth of what remains: single spikes do not count. A
-second run keeps a few kilobytes each round on purpose, and the meter must see them.
+The first third of the rounds warms up caches and the allocator. Growth is the difference between
+the medians of the first and of the last tenth of the remaining rounds, so single spikes do not
+count. A second run leaks a few kilobytes per round on purpose, to check that the measurement
+detects them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from scipy import sparse
 
 from lacforest import LACForestClassifier
 
-# The smallest buffer of a tree, its first 64 nodes, has 1024 bytes, and a leak would lose several.
-# What the allocator keeps back in a few hundred rounds comes to less.
+# The smallest buffer of a tree, its first 64 nodes, has 1024 bytes, and a leak would lose several
+# such buffers. Memory that the allocator retains over a few hundred rounds amounts to less.
 MAX_BYTES_PER_ROUND = 800
 ON_PURPOSE = 4096
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process, after garbage went back to the system."""
+    """Return the resident memory of this process, after freed memory was returned to the system."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm", encoding="ascii") as file:
@@ -40,7 +41,7 @@ def resident_bytes() -> int:
 
 
 def make_round(folder: Path) -> Callable[[int], None]:
-    """A round of everything that allocates in the compiled core."""
+    """Return a function that calls everything in the compiled core that allocates memory."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 6)), rng.integers(0, 3, 300)
     X[rng.random(X.shape) < 0.05] = np.nan
@@ -70,13 +71,13 @@ def make_round(folder: Path) -> Callable[[int], None]:
                 refused()
             except ValueError:
                 continue
-            raise AssertionError("a bad call went through")
+            raise AssertionError("an invalid call did not raise")
 
     return one_round
 
 
 def growth_per_round(one_round: Callable[[int], None], rounds: int) -> float:
-    """Bytes that each round leaves behind."""
+    """Return the growth of resident memory per round, in bytes."""
     sizes = []
     for number in range(rounds):
         one_round(number)
@@ -87,7 +88,7 @@ def growth_per_round(one_round: Callable[[int], None], rounds: int) -> float:
 
 
 def main() -> int:
-    """Run both halves and say what was measured."""
+    """Run both measurements and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=600)
     arguments = parser.parse_args()
@@ -104,12 +105,12 @@ def main() -> int:
 
         leaking = growth_per_round(leaking_round, max(90, arguments.rounds // 4))
     print(
-        f"{arguments.rounds} rounds: {flat:.0f} bytes a round (at most {MAX_BYTES_PER_ROUND}); "
-        f"with {ON_PURPOSE} bytes kept on purpose: {leaking:.0f}; resident "
+        f"{arguments.rounds} rounds: {flat:.0f} bytes per round (at most {MAX_BYTES_PER_ROUND}); "
+        f"with {ON_PURPOSE} bytes leaked on purpose: {leaking:.0f}; resident "
         f"{resident_bytes() / 2**20:.0f} MiB; {time.perf_counter() - start:.0f} s"
     )
     if leaking < ON_PURPOSE / 2:
-        sys.exit("the meter does not see a leak that was made on purpose")
+        sys.exit("the measurement does not detect the deliberate leak")
     return int(flat > MAX_BYTES_PER_ROUND)
 
 

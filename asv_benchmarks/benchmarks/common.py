@@ -1,4 +1,4 @@
-"""What several benchmarks share: tables made once, and a forest with the paper's settings."""
+"""Shared by several benchmarks: cached tables, and a forest with the paper's settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lacforest import LACForestClassifier
 
 @cache
 def table(name: str) -> AugmentedTable:
-    """Tables small enough for a quick run; compare_peers.py has the large ones."""
+    """Return a table small enough for a quick run; compare_peers.py has larger ones."""
     if name == "paper":
         return gaussian_table(1_500, 64, 5)
     if name == "tall":

@@ -1,4 +1,4 @@
-"""Fitting: time, peak memory, size of the result."""
+"""Time, peak memory and number of nodes of a fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from benchmarks import common
 
 
 class Fit:
-    """The whole of fit, 20 trees."""
+    """A complete fit of 20 trees."""
 
     params = (common.TABLES, [1, 2])
     param_names = ("table", "n_jobs")
@@ -30,7 +30,7 @@ class Fit:
 
 
 class Weighted:
-    """Weights take the path of floating-point counts."""
+    """A fit with weights, which uses floating-point counts."""
 
     def setup(self):
         self.data = common.table("paper")
@@ -38,5 +38,5 @@ class Weighted:
 
     def time_fit(self):
         common.forest(self.data, n_estimators=20).fit(
-            self.data.X, self.data.y, self.weight, X_unlabeled=self.data.X_unlabeled
+            self.data.X, self.data.y, sample_weight=self.weight, X_unlabeled=self.data.X_unlabeled
         )

@@ -1,4 +1,4 @@
-"""The trees of the neural forest: forward and backward, beside a loop over nodes and a CNN step."""
+"""Training steps of the neural forest: its trees, a loop over nodes, and a CNN."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ except ModuleNotFoundError:
 
 N_FEATURES = 390
 N_CLASSES = 6
-N_ROWS = 512  # of each kind
+N_ROWS = 512  # labelled, and as many unlabelled
 THETA = 0.4
 
 
@@ -30,16 +30,16 @@ def features() -> Any:
 
 
 def forest_step(forest: Any, rows: Any, y: Any) -> Any:
-    """Leaf probabilities, loss and gradients of trees and features."""
+    """Compute leaf probabilities, the loss, and gradients of trees and features."""
     labeled, unlabeled = forest(rows).split(N_ROWS)
     loss = augmented_gini_loss(labeled, y, unlabeled, THETA, N_CLASSES)
-    # Not backward: adding to gradients of earlier steps is no part of this one.
+    # autograd.grad instead of backward, which would also accumulate into earlier gradients.
     torch.autograd.grad(loss, [rows, *forest.parameters()])
     return loss
 
 
 def loop_step(forest: Any, rows: Any, y: Any) -> Any:
-    """The same by a Python loop over trees, nodes, leaves and classes."""
+    """Compute the same by a Python loop over trees, nodes, leaves and classes."""
     member = [y == k for k in range(N_CLASSES)]
     losses = []
     for tree in range(forest.n_trees):
@@ -64,7 +64,7 @@ def loop_step(forest: Any, rows: Any, y: Any) -> Any:
 
 
 class CNNStep:
-    """One training step of the three-layer CNN with its trees, 512 + 512 images."""
+    """One training step of the three-layer CNN with trees, on 512 + 512 images."""
 
     def __init__(self) -> None:
         generator = torch.Generator().manual_seed(0)
@@ -84,7 +84,7 @@ class CNNStep:
 
 
 class Trees:
-    """Forward and backward on 1,024 rows with 390 features."""
+    """A forward and backward pass on 1,024 rows with 390 features."""
 
     params = ([1, 3, 9], [4, 6, 8])
     param_names = ("n_trees", "depth")
@@ -100,7 +100,7 @@ class Trees:
 
 
 class Steps:
-    """The paper's three trees of six layers: vectorised, by a loop, and inside a CNN."""
+    """The paper's three trees of six layers: vectorised, as a loop, and within a CNN."""
 
     def setup(self):
         if torch is None:

@@ -1,4 +1,4 @@
-"""Training and prediction of the neural forest as a whole. Skipped where torch is absent."""
+"""Training and prediction of the whole neural forest; skipped if torch is not installed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ except ModuleNotFoundError:
 
 
 class Training:
-    """A few epochs on the table of the paper's size, with the encoder that a table gets."""
+    """A few epochs on a table of the paper's size, with the default encoder for tables."""
 
     timeout = 120
 
     def setup(self):
         if torch is None:
-            raise NotImplementedError  # what asv takes for "not here"
+            raise NotImplementedError  # makes asv skip the benchmark
         torch.set_num_threads(1)
         self.data = common.table("paper")
         self.forest = self.fitted()

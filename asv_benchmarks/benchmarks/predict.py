@@ -1,4 +1,4 @@
-"""Prediction, files and export."""
+"""Prediction, model files and export."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lacforest import LACForestClassifier
 
 try:
     from lacforest.export import to_onnx, to_sklearn_like
-except ModuleNotFoundError:  # commits before there was an export
+except ModuleNotFoundError:  # older commits have no export
     to_onnx = to_sklearn_like = None
 
 
 class Predict:
-    """One row and many, 100 trees."""
+    """Prediction of one row and of many by 100 trees."""
 
     params = ([1, 100, 10_000], ["paper", "many classes"])
     param_names = ("n_rows", "table")
@@ -36,7 +36,7 @@ class Predict:
 
 
 class Files:
-    """Model files, compressed and mapped."""
+    """Compressed and memory-mapped model files."""
 
     def setup(self):
         self.forest = common.fitted("paper")
@@ -63,11 +63,11 @@ class Files:
 
 
 class Export:
-    """The forest for SHAP and for ONNX."""
+    """Conversion of a forest for SHAP and ONNX."""
 
     def setup(self):
         if to_onnx is None or importlib.util.find_spec("onnx") is None:
-            raise NotImplementedError  # what asv takes for "not here"
+            raise NotImplementedError  # makes asv skip the benchmark
         self.forest = common.fitted("paper")
 
     def time_to_sklearn_like(self):

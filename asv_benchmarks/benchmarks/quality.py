@@ -1,4 +1,4 @@
-"""How well the forest learns: digits with half of the classes hidden."""
+"""Accuracy of the forest on digits with half of the classes hidden."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lacforest import LACForestClassifier
 
 
 class Digits:
-    """Means over five splits, theta given and theta estimated."""
+    """Means over five splits, with theta given and with theta estimated."""
 
     params = ("given", "estimated")
     param_names = ("theta",)

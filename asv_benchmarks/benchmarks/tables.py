@@ -1,4 +1,4 @@
-"""Tables for benchmarks: shapes of the paper and beyond, made without network or files."""
+"""Tables for benchmarks: the paper's sizes and larger ones, available without network."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class AugmentedTable:
 
     @property
     def stacked(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """What peers are trained on: all rows, "unlabelled" being one class more."""
+        """All rows, with "unlabelled" as one more class: the training data of the peers."""
         X = np.vstack([self.X, self.X_unlabeled])
         y = np.concatenate([self.y, np.full(len(self.X_unlabeled), self.y.max() + 1)])
         return X, y
 
 
 def hide_classes(X: NDArray, y: NDArray, n_known: int, seed: int = 0) -> AugmentedTable:
-    """A third of the rows labelled, all of the first n_known classes; the rest unlabelled."""
+    """Label a third of the rows, all from the first n_known classes; leave the rest unlabelled."""
     rng = np.random.default_rng(seed)
     known = rng.permutation(np.flatnonzero(y < n_known))
     labeled = known[: min(len(y) // 3, 4 * len(known) // 5)]
@@ -42,7 +42,7 @@ def hide_classes(X: NDArray, y: NDArray, n_known: int, seed: int = 0) -> Augment
 
 
 def gaussian_table(n_rows: int, n_features: int, n_known: int, seed: int = 0) -> AugmentedTable:
-    """Continuous features: every value of a column is distinct."""
+    """Return a table of continuous features, in which all values of a column are distinct."""
     X, y = make_classification(
         n_rows,
         n_features,
@@ -57,7 +57,7 @@ def gaussian_table(n_rows: int, n_features: int, n_known: int, seed: int = 0) ->
 
 
 def pixel_table(n_rows: int, seed: int = 0) -> AugmentedTable:
-    """Images of 28 x 28 pixels with 256 levels: scikit-learn's digits enlarged and moved about."""
+    """Return images of 28 x 28 pixels with 256 levels, made of scikit-learn's digits."""
     digits = load_digits()
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(digits.target), size=n_rows)
@@ -73,7 +73,7 @@ def pixel_table(n_rows: int, seed: int = 0) -> AugmentedTable:
 
 
 def keel_table(name: str, n_rows: int, seed: int = 0) -> AugmentedTable:
-    """One of the paper's datasets, half of its classes hidden, theta = 0.5."""
+    """Return one of the paper's datasets with half of its classes hidden and theta = 0.5."""
     table = datasets.load(name)
     X, y = table.data, table.target
     rng = np.random.default_rng(seed)

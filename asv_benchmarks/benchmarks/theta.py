@@ -1,4 +1,4 @@
-"""Estimating theta: scores, estimate and interval, by method and by size."""
+"""Estimators of theta, the share of new rows among the unlabelled ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ESTIMATORS = {
 
 
 class AtPaperSize:
-    """500 labelled and 1,000 unlabelled rows."""
+    """Estimates from 500 labelled and 1,000 unlabelled rows, the paper's size."""
 
     params = tuple(ESTIMATORS)
     param_names = ("method",)
@@ -37,7 +37,7 @@ class AtPaperSize:
 
 
 class ByRows:
-    """How time and memory of the default grow with the number of rows."""
+    """Growth of time and memory of the default estimator with the number of rows."""
 
     params = (1_500, 15_000, 150_000)
     param_names = ("n_rows",)

@@ -2,15 +2,15 @@
 Why is this row new?
 ====================
 
-The forest says that a digit is none of those it knows. Which pixels made it say so? Importances answer for the forest as
-a whole, Shapley values for one row.
+A forest calls a handwritten digit new if it seems to belong to none of the labelled classes. Which pixels are responsible?
+Feature importances answer this for the forest as a whole, and Shapley values for a single row.
 """
 
 # %%
 # The forest as a whole
 # ---------------------
-# ``feature_importances_`` counts all that splits do. ``new_versus_known_importances`` counts only what they do for the
-# question "new or known?".
+# ``feature_importances_`` counts the impurity reduction of all splits. ``new_versus_known_importances`` counts only how much
+# the splits separate new from known rows.
 import matplotlib.pyplot as plt
 import numpy as np
 import shap
@@ -31,7 +31,7 @@ print("known:", *split.known, "   hidden from the labels:", *split.hidden)
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), layout="constrained")
 for ax, values, title in (
-    (axes[0], forest.feature_importances_, "all that splits do"),
+    (axes[0], forest.feature_importances_, "all splits"),
     (axes[1], new_versus_known_importances(forest), "new versus known"),
 ):
     ax.imshow(values.reshape(8, 8), cmap="Oranges", vmin=0)
@@ -41,8 +41,8 @@ plt.show()
 # %%
 # One row
 # -------
-# ``to_sklearn_like`` gives the trees to SHAP's TreeExplainer. The values of a row add up: the expected probability of
-# "new", plus what each pixel adds or takes, is the probability of "new" that the forest gives.
+# ``to_sklearn_like`` converts the trees for SHAP's TreeExplainer. The Shapley values of a row are additive: the expected
+# probability of "new" plus the contributions of all pixels is the probability of "new" that the forest predicts.
 explainer = shap.TreeExplainer(to_sklearn_like(forest))
 new = forest.new_class_index_
 values = explainer.shap_values(split.X_test)[..., new]
@@ -51,7 +51,8 @@ scores = forest.novelty_score(split.X_test)
 print(f"largest difference: {np.abs(base + values.sum(axis=1) - scores).max():.1e}")
 
 # %%
-# Three digits that are called new, and three that are not. Orange pixels speak for "new", purple ones against it.
+# Three new digits with high scores and three known digits with low scores. Orange pixels increase the probability of
+# "new", purple pixels decrease it.
 digits = y[split.test]
 is_new = np.isin(digits, split.hidden)
 shown = [

@@ -1,9 +1,9 @@
 """
-The same forest without Python
-==============================
+Prediction without Python
+=========================
 
-``to_onnx`` writes a forest that any ONNX runtime can run: in a service in another language, in a browser, on a device.
-What it says is what the forest says, missing values included.
+``to_onnx`` converts a forest to a model that any ONNX runtime can run: in a service written in another language, in a browser,
+or on a device. The model gives the same predictions as the forest, also for missing values.
 """
 
 # %%
@@ -17,7 +17,7 @@ from lacforest.export import to_onnx
 from lacforest.model_selection import make_augmented_split
 
 X, y = load_digits(return_X_y=True)
-X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan  # a tenth of the pixels is lost
+X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan  # a tenth of the pixels is missing
 split = make_augmented_split(
     X, y, n_labeled=350, n_unlabeled=500, n_test=350, theta=0.4, random_state=0
 )
@@ -30,9 +30,9 @@ print(
 )
 
 # %%
-# Run it
-# ------
-# The input is float32. Thresholds were rounded so that each float32 row takes the way it takes in the forest.
+# Run the model
+# -------------
+# The input is float32. Thresholds are rounded such that each float32 row takes the same path as in the forest.
 session = onnxruntime.InferenceSession(model.SerializeToString())
 rows = split.X_test.astype(np.float32)
 label, probabilities, novelty = session.run(None, {"X": rows})

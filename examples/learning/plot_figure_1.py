@@ -2,13 +2,14 @@
 What plain Gini impurity cannot see
 ===================================
 
-Two classes are labelled, blue on the left and green on the right. Deployment has both of them, and a third group
-above that nobody labelled. This is the idea of the paper's Figure 1, on data of our own.
+Two classes are labelled, blue on the left and green on the right. In deployment both of them occur, together with a third
+group above them that nobody labelled. This reproduces the idea of the paper's Figure 1 on our own data.
 """
 
 # %%
-# A random forest has no reason to look at the second feature: labelled rows do not need it. Augmented Gini impurity
-# counts unlabelled rows as well. Where there are more of them than labelled rows explain, something is new.
+# A random forest has no reason to split on the second feature, because the labelled classes do not differ in it. The
+# augmented Gini impurity counts unlabelled rows as well. Where there are more unlabelled rows than the labelled rows explain,
+# the surplus is attributed to a new class.
 import matplotlib.pyplot as plt
 
 from lacforest import LACForestClassifier
@@ -17,7 +18,7 @@ from lacforest.inspection import DecisionRegionDisplay
 
 toy = make_figure1(random_state=0)
 
-# Leaves of five rows keep single odd rows from drawing patches of their own.
+# A minimum of five rows per leaf keeps single unusual rows from forming regions of their own.
 plain = LACForestClassifier(min_samples_leaf=5, random_state=0)
 plain.fit(toy.X_labeled, toy.y_labeled)
 augmented = LACForestClassifier(theta=toy.theta, min_samples_leaf=5, random_state=0)
@@ -36,7 +37,8 @@ for ax, forest, title in zip(
     ax.set_title(title)
 
 # %%
-# The toy knows the truth about its unlabelled rows. The best that any classifier can do is to follow the posterior.
+# The true labels of the unlabelled rows of this synthetic dataset are available. No classifier can be better than the true
+# posterior probabilities.
 best = toy.posterior(toy.X_unlabeled).argmax(axis=1)
 labels = [-1, 0, 1]
 truth = toy.y_unlabeled

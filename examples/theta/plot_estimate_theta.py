@@ -1,16 +1,16 @@
 """
-How much of this is new?
-========================
+Estimating the share of new rows
+================================
 
-Theta is the share of unlabelled rows that belong to classes nobody labelled. It is estimated from scores of a forest
-that tells unlabelled from labelled rows; the ratio curve shows what the estimate rests on.
+Theta is the share of unlabelled rows that belong to classes nobody labelled. It is estimated from the scores of a forest that
+separates unlabelled from labelled rows. The ratio curve shows what the estimate is based on.
 """
 
 # %%
-# The curve looks at the rows that look most known, from left to right ever more of them: how frequent are unlabelled
-# rows among them, relative to labelled ones? Where only known rows are left this is 1 - theta. With all 64 pixels the
-# curve is level until it meets the new rows. With three pixels new and known digits overlap everywhere, and the interval
-# says so.
+# Rows are sorted from most to least known-looking. For each prefix of that order, the curve shows the share of all unlabelled
+# rows in the prefix, divided by the share of all labelled rows in it. As long as the prefix contains only known rows, this ratio
+# is 1 - theta. With all 64 pixels, the curve is flat until it reaches the new rows. With three pixels, new and known digits
+# overlap everywhere, and the interval is wide.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
@@ -34,9 +34,9 @@ plt.show()
 # %%
 # Several estimators on several splits
 # ------------------------------------
-# ``RankMixture`` is the default; ``KernelMeanEmbedding`` is the paper's route. Where few rows are new, all of them tend to
-# see too many; intervals are there to say how far off that may be. (They are built from scores: what the scores cannot tell
-# apart, no interval of ``KernelMeanEmbedding`` or ``BestBin`` covers.)
+# ``RankMixture`` is the default; ``KernelMeanEmbedding`` is the method of the paper. Where few rows are new, all estimators tend
+# to overestimate theta; the intervals show how large the error may be. (The intervals of ``KernelMeanEmbedding`` and
+# ``BestBin`` do not cover new rows whose scores overlap with those of known rows.)
 estimators = {
     "rank mixture": RankMixture,
     "best bin": BestBin,
@@ -62,8 +62,9 @@ ax.legend()
 plt.show()
 
 # %%
-# Do the data support it?
-# -----------------------
+# Do the data support the estimate?
+# ---------------------------------
+# ``diagnose`` checks the assumptions behind the estimate:
 print(diagnose(split.X_labeled, split.X_unlabeled, split.y_labeled, random_state=0))
 
 # sphinx_gallery_thumbnail_number = 1

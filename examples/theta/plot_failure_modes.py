@@ -1,16 +1,17 @@
 """
-Three ways to be wrong
-======================
+Three violations of the assumptions
+===================================
 
-The method assumes that unlabelled rows are known classes *as labelled*, plus something new. Here the assumption is
-broken on purpose, and ``diagnose`` is asked what it sees.
+The method assumes that the unlabelled rows consist of the known classes *as labelled*, plus something new. This example violates
+the assumption on purpose and shows what ``diagnose`` detects.
 """
 
 # %%
 # Four tables
 # -----------
-# Two known blobs and a new one. Then: the known blobs drift; the new rows hide among the known ones; one known class
-# becomes rare in deployment.
+# The first table has two known blobs and a new one, as assumed. In the other tables, the known blobs drift, the new rows are
+# mixed with the known ones, or one known class becomes rare in deployment. Theta is the share of new rows among the unlabelled
+# ones.
 import warnings
 
 import matplotlib.pyplot as plt
@@ -19,19 +20,19 @@ import numpy as np
 from lacforest import LACForestClassifier
 from lacforest.mixture import ThetaWarning, diagnose
 
-# The forest warns where theta is not determined; the pictures show it.
+# Silence the warnings about an undetermined theta; the plots show the effect.
 warnings.simplefilter("ignore", ThetaWarning)
 
 rng = np.random.default_rng(0)
 
 
 def blob(center, n, spread=1.0):
-    """Rows around a point."""
+    """Draw rows around a point."""
     return np.asarray(center) + rng.normal(scale=spread, size=(n, 2))
 
 
 def known_rows(n, shift=0.0, share=0.5):
-    """Rows of class 0 and of class 1, and their labels."""
+    """Draw rows of classes 0 and 1, and return them with their labels."""
     n_first = round(share * n)
     rows = np.vstack([blob((-3 + shift, shift), n_first), blob((3 + shift, shift), n - n_first)])
     return rows, np.repeat([0, 1], [n_first, n - n_first])
@@ -57,10 +58,10 @@ axes[0].legend(fontsize="small")
 plt.show()
 
 # %%
-# What the diagnosis says
-# -----------------------
-# Drift shows as new rows, and the share of classes shows as well. New rows that lie among known ones cannot be seen by
-# anything: theta comes out too low, and no test on these two tables could tell.
+# The diagnosis
+# -------------
+# Drift appears as new rows. A change of class frequencies is detected too. New rows that are mixed with known ones cannot be
+# detected: the estimate of theta is too low, and no test on these two tables can reveal it.
 for title, (known, new) in tables.items():
     report = diagnose(X, np.vstack([known, new]), y, random_state=0)
     print(f"--- {title}: theta {report.theta:.2f}, sound: {report.is_sound}")

@@ -1,13 +1,14 @@
 """
-From few new rows to many
-=========================
+Accuracy as theta varies
+========================
 
-The paper's Figure 3 asks how the forest does as theta moves. Here is the same question on digits, small enough to run
-in seconds: theta told, theta estimated, and what happens if theta is simply wrong.
+The paper's Figure 3 shows the accuracy of the forest for different values of theta, the share of new rows among the unlabelled ones.
+This example repeats the experiment on digits, small enough to run in seconds, with the true theta, with an estimated theta, and
+with a wrong one.
 """
 
 # %%
-# Every point is the mean over three random choices of hidden classes. ``lacforest experiments theta-sweep`` runs the
+# Each point is the mean over three random choices of hidden classes. ``lacforest experiments theta-sweep`` runs the
 # full experiment.
 import warnings
 
@@ -21,7 +22,7 @@ from lacforest.metrics import accuracy_score
 from lacforest.mixture import ThetaWarning
 from lacforest.model_selection import make_augmented_split
 
-# Where few rows are new, the forest warns that it cannot tell whether any is. That is part of the answer.
+# Where few rows are new, ``fit`` warns that there may be none. Silence these expected warnings.
 warnings.simplefilter("ignore", ThetaWarning)
 
 X, y = load_digits(return_X_y=True)
@@ -40,17 +41,18 @@ for seed in range(3):
             )
 
 figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-ax.plot(truths, told.mean(axis=0), "o-", color="#0072B2", label="θ told")
-ax.plot(truths, estimated.mean(axis=0), "s-", color="#D55E00", label="θ estimated")
-ax.plot(truths, always_half.mean(axis=0), "^:", color="#707070", label="θ = 0.5 whatever the data")
-ax.set(xlabel="true θ", ylabel="accuracy over known classes and new")
+ax.plot(truths, told.mean(axis=0), "o-", color="#0072B2", label="true θ")
+ax.plot(truths, estimated.mean(axis=0), "s-", color="#D55E00", label="estimated θ")
+ax.plot(truths, always_half.mean(axis=0), "^:", color="#707070", label="θ = 0.5 for all data")
+ax.set(xlabel="true θ", ylabel="accuracy over known and new classes")
 ax.legend()
 plt.show()
 
 # %%
-# Does it matter for my data?
+# The effect on your own data
 # ---------------------------
-# ``ThetaSensitivityDisplay`` refits with thetas across the interval, and shows how the share of rows called new follows.
+# ``ThetaSensitivityDisplay`` refits the forest for several values of theta across the interval, and shows how the share of rows
+# called new changes.
 split = make_augmented_split(X, y, n_labeled=250, n_unlabeled=400, theta=0.4, random_state=0)
 forest = LACForestClassifier(40, random_state=0)
 forest.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)

@@ -1,16 +1,16 @@
 """
-Two CSV files and a question
-============================
+From CSV files to predictions
+=============================
 
-Labelled rows in one file, rows from production in another: which of these are something else? The same in a shell is
-``lacforest fit``, ``lacforest predict`` and ``lacforest report``.
+One file contains labelled rows, another one rows from production. Which rows from production belong to none of the labelled
+classes? In a shell, ``lacforest fit``, ``lacforest predict`` and ``lacforest report`` answer the same question.
 """
 
 # %%
 # The files
 # ---------
-# Wines of two cultivars with labels, and a file from production that holds a third one. A column of text and some
-# empty cells make it more like life.
+# The labelled file contains wines of two cultivars; the file from production contains a third one as well. To make the example
+# realistic, there is a text column, and some cells are empty.
 import tempfile
 from pathlib import Path
 
@@ -43,8 +43,8 @@ print(*(folder / "production.csv").read_text().split("\n")[1:3], sep="\n")
 # %%
 # Fit, score, save
 # ----------------
-# ``TabularModel`` codes text columns, keeps the coding with the forest, and checks that later files have the columns it
-# was fitted on.
+# ``TabularModel`` encodes text columns, stores the encoding with the forest, and checks that later files have the same columns
+# as the training file. Theta is the share of rows from production that are new.
 rows = read_table(folder / "labelled.csv")
 deployed = read_table(folder / "production.csv")
 model = TabularModel(LACForestClassifier(random_state=0)).fit(rows, "kind", deployed)
@@ -53,14 +53,14 @@ scored = TabularModel.load(folder / "wine.lac").predict(deployed)
 print(scored.head())
 low, high = model.forest.theta_interval_
 print(f"theta {model.forest.theta_:.2f}, between {low:.2f} and {high:.2f};", end=" ")
-print(f"in truth {(production['kind'] == 'class_2').mean():.2f}")
+print(f"true value {(production['kind'] == 'class_2').mean():.2f}")
 
 # %%
-# Against the truth, which production would not have:
+# Comparison with the true labels, which would not be available in production:
 print(pd.crosstab(production["kind"].to_numpy(), scored["predicted_label"].to_numpy()))
 
 # %%
-# Which columns say "new"?
+# Which columns separate the new rows from the known ones?
 importances = pd.Series(new_versus_known_importances(model.forest), model.coder.feature_names)
 importances = importances.sort_values()[-8:]
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")

@@ -1,15 +1,17 @@
 """
-A pipeline, tuned without labels of the new class
+Tuning a pipeline without labels of the new class
 =================================================
 
-Nobody has labels of the new class, so accuracy over known and new rows cannot be counted. It can be estimated: the
-known part from held-out labelled rows, the new part from held-out unlabelled rows and theta.
+There are no labels of the new class, so the accuracy over known and new rows cannot be computed directly. It can be estimated: the
+part of the known classes from held-out labelled rows, and the part of the new class from held-out unlabelled rows and theta, the
+share of new rows among the unlabelled ones.
 """
 
 # %%
-# One table with marks
-# --------------------
-# Pipelines and searches of scikit-learn pass one X and one y. Unlabelled rows go into X, and ``y`` says which they are.
+# One table with marked rows
+# --------------------------
+# Pipelines and searches of scikit-learn pass a single ``X`` and ``y``. The unlabelled rows are appended to ``X`` and marked in
+# ``y``.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -40,10 +42,10 @@ model = Pipeline(
 )
 
 # %%
-# A search
-# --------
-# All candidates are judged by one theta, estimated once. ``AugmentedKFold`` keeps labelled and unlabelled rows in every
-# fold.
+# The search
+# ----------
+# All candidates are scored with the same theta, which is estimated once. With ``AugmentedKFold``, every fold contains labelled
+# and unlabelled rows.
 theta = estimate_theta(split.X_labeled, split.X_unlabeled, random_state=0).theta
 search = GridSearchCV(
     model,
@@ -55,10 +57,10 @@ search.fit(X, y)
 print(f"theta {theta:.3f}; best: {search.best_params_}")
 
 # %%
-# Was that right?
-# ---------------
-# Here the truth is known, so every candidate can be held against it. The estimates (made without one label of the new
-# class) put the candidates in about the order in which they really are.
+# Comparison with the truth
+# -------------------------
+# Here the true labels are available, so the true accuracy of every candidate can be computed. The estimates, which use no labels of
+# the new class, rank the candidates in approximately the right order.
 true_accuracy = []
 for parameters in search.cv_results_["params"]:
     candidate = model.set_params(**parameters).fit(X, y)
@@ -77,6 +79,6 @@ for is_shallow, color, name in ((True, "#56B4E9", "max_depth=3"), (False, "#0072
         ax.annotate(f" {n_components}", (true_accuracy[i], estimate[i]), va="center")
 ends = [min(*true_accuracy, *estimate) - 0.02, 1.0]
 ax.plot(ends, ends, color="#707070", ls=":", lw=1)
-ax.set(xlabel="accuracy on test rows, truth known", ylabel="estimate without new labels")
-ax.legend(title="numbers: components of the PCA")
+ax.set(xlabel="true accuracy on test rows", ylabel="estimate without labels of the new class")
+ax.legend(title="numbers: PCA components")
 plt.show()

@@ -1,4 +1,4 @@
-"""The compiled core: criterion, keys, splitter, partition, builder, coding and prediction.
+"""The compiled core: coding, criteria, the search for cuts, growing and prediction.
 
-Nothing here imports scikit-learn, and nothing below the builder knows what an estimator is.
+Nothing here imports scikit-learn, and nothing here depends on an estimator.
 """

@@ -1,6 +1,5 @@
 """The compared methods of the paper's Table 1, with the contract of LACForestClassifier."""
 
-from lacforest.baselines._base import AugmentedClassifier, AugmentedTags
 from lacforest.baselines._eulac import EULACClassifier
 from lacforest.baselines._evm import EVMClassifier
 from lacforest.baselines._glac import GLACClassifier
@@ -10,8 +9,6 @@ from lacforest.baselines._ovr_svm import OVRSVMClassifier
 from lacforest.baselines._pac_iforest import PACIsolationForestClassifier
 
 __all__ = [
-    "AugmentedClassifier",
-    "AugmentedTags",
     "EULACClassifier",
     "EVMClassifier",
     "GLACClassifier",

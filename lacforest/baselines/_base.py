@@ -1,36 +1,25 @@
-"""What all compared methods share: the contract of LACForestClassifier."""
+"""What all compared methods share: how they are fitted, how they judge rows, their files."""
 
 from __future__ import annotations
 
+import os
 from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._parameters import check_n_jobs, is_real
-from lacforest._theta import check_theta, find_theta, warn_if_undetermined
-from lacforest._training_rows import TrainingRows
-from lacforest._unchanged import unchanged_on_failure
-from lacforest._validation import DENSE_TABLE, check_new_table, check_training_rows
-
-
-@dataclass
-class AugmentedTags(Tags):
-    """Tags of scikit-learn, and what a method does with unlabelled rows.
-
-    Attributes
-    ----------
-    uses_unlabeled : bool
-        Whether `X_unlabeled` has any influence on the fit. A method without it can call rows new
-        all the same.
-    """
-
-    uses_unlabeled: bool = True
+from lacforest._contract.classifier import AugmentedClassifierMixin, keyword_only_fit
+from lacforest._contract.shares import check_known_shares, find_deployment
+from lacforest._contract.theta import check_theta, find_theta, warn_if_undetermined
+from lacforest._input.parameters import check_n_jobs
+from lacforest._input.tables import DENSE_TABLE, check_new_table
+from lacforest._input.training_data import TrainingRows, check_training_rows
+from lacforest._utils.rollback import unchanged_on_failure
+from lacforest.baselines._files import State, StoredState, load_method, save_method
 
 
 @dataclass(frozen=True)
@@ -42,14 +31,17 @@ class Problem:
     X : float64 array of shape (n_labeled, n_features)
     y : int array of shape (n_labeled,)
         Class codes 0, ..., n_known - 1.
+    weight : float64 array of shape (n_labeled,)
+        Positive; ones where `fit` was given no weights.
     X_unlabeled : float64 array of shape (n_unlabeled, n_features)
     n_known : int
     rows : TrainingRows
-        The same rows as estimators of theta take them.
+        The same rows in the form that estimators of theta take.
     """
 
     X: NDArray[np.float64]
     y: NDArray[np.intp]
+    weight: NDArray[np.float64]
     X_unlabeled: NDArray[np.float64]
     n_known: int
     rows: TrainingRows
@@ -59,42 +51,47 @@ class Problem:
         """Whether there are no unlabelled rows."""
         return len(self.X_unlabeled) == 0
 
+    @classmethod
+    def of(cls, rows: TrainingRows) -> Problem:
+        """The problem that training rows pose."""
+        table, n_labeled = rows.table.table(), rows.n_labeled
+        weight = np.ones(n_labeled) if rows.weight is None else rows.weight[:n_labeled]
+        codes = rows.classes[:n_labeled].astype(np.intp)
+        return cls(table[:n_labeled], codes, weight, table[n_labeled:], rows.n_known, rows)
+
 
 class Verdict(NamedTuple):
-    """What a method says of rows: the likeliest known class, whether it is new, and how new."""
+    """How a method judges rows: the likeliest known class, whether they are new, and how new."""
 
     known: NDArray[np.intp]
     is_new: NDArray[np.bool_]
     novelty: NDArray[np.float64]
 
 
-class AugmentedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Base of the compared methods: `fit`, `predict` and `novelty_score`.
+class ComparedMethod(AugmentedClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the compared methods.
 
-    A subclass says how to learn from checked rows and what to say of new ones.
+    A subclass learns from checked rows, and names the state that its files keep.
     """
 
-    _uses_unlabeled: ClassVar[bool] = True
     _PAPER_TABLE: ClassVar[dict[str, Any]] = {}
+    # Why `sample_weight` has no meaning for the method; None where it has one.
+    _WEIGHTLESS: ClassVar[str | None] = None
 
     unlabeled_label: Any
     new_label: Any
-    classes_: NDArray[Any]
-    known_classes_: NDArray[Any]
-    new_label_: Any
-    new_class_index_: int | None
 
     @classmethod
     def paper_table(cls, **parameters: Any) -> Self:
         """An unfitted classifier with the settings that come closest to the paper's Table 1.
 
         The paper leaves the settings of compared methods to their references; these were found by
-        measuring. Methods whose defaults come closest give their defaults.
+        measuring. Methods whose defaults come closest return their defaults.
 
         Parameters
         ----------
         **parameters
-            Other parameters of the class; they come before the settings.
+            Other parameters of the class; they take precedence over the settings.
 
         Returns
         -------
@@ -102,18 +99,29 @@ class AugmentedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return cls(**cls._PAPER_TABLE | parameters)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, X_unlabeled: ArrayLike | None = None) -> Self:
-        """Learn known classes, and what is new.
+    @keyword_only_fit
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the known classes, and what is new.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_rows, n_features)
             Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. Scale the
-            columns first: no missing values, no sparse tables.
+            columns first. Missing values and sparse tables are not supported.
         y : array-like of shape (n_rows,)
             Labels.
         X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
             Unlabelled rows from deployment.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of labelled rows: a row of weight w counts as w rows. Methods that judge by
+            nearest rows or count rows raise a TypeError instead.
 
         Returns
         -------
@@ -121,150 +129,157 @@ class AugmentedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         with unchanged_on_failure(self):
             self._check_parameters()
+            if sample_weight is not None and self._WEIGHTLESS is not None:
+                raise TypeError(f"{type(self).__name__} takes no sample_weight: {self._WEIGHTLESS}")
             rows, labels = check_training_rows(
                 self,
                 X,
                 y,
-                None,
+                sample_weight,
                 X_unlabeled,
                 options=DENSE_TABLE,
                 always_new=not self._uses_unlabeled,
             )
-            table = rows.table.table()
-            self.classes_ = labels.classes
-            self.known_classes_ = labels.known
-            self.new_label_ = labels.new_label
-            self.new_class_index_ = labels.new_index
-            self._learn(
-                Problem(
-                    table[: rows.n_labeled],
-                    rows.classes[: rows.n_labeled].astype(np.intp),
-                    table[rows.n_labeled :],
-                    rows.n_known,
-                    rows,
-                )
-            )
+            self._store_labels(labels)
+            self._learn(Problem.of(rows))
         return self
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense, before any data is looked at."""
+        """Reject invalid parameters before any data is read."""
 
     @abstractmethod
     def _learn(self, problem: Problem) -> None:
         """Set the fitted attributes."""
 
     @abstractmethod
-    def _judge(self, X: NDArray[np.float64]) -> Verdict:
-        """Verdict on checked rows."""
+    def _state(self) -> State:
+        """What prediction needs beside parameters and labels."""
+
+    @abstractmethod
+    def _restore(self, stored: StoredState) -> None:
+        """Set the attributes that `_learn` sets, from a file."""
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Rows of a prediction."""
+        """Rows to predict."""
         check_is_fitted(self)
         table: NDArray[np.float64] = check_new_table(self, X, DENSE_TABLE)
         return table
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Known label or `new_label_` of each row.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        known, is_new, _ = self._judge(self._checked(X))
-        index = self.new_class_index_
-        if index is None:
-            labels: NDArray[Any] = self.classes_[known]
-        else:
-            labels = self.classes_[np.where(is_new, index, known + (known >= index))]
-        return labels
-
-    def novelty_score(self, X: ArrayLike) -> NDArray[np.float64]:
-        """How new each row looks: higher is newer.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        check_is_fitted(self)
-        if self.new_class_index_ is None:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted without unlabelled rows and knows no new "
-                "class: pass X_unlabeled to fit, or mark rows by unlabeled_label"
-            )
-        return self._judge(self._checked(X)).novelty
 
     def _need_two_classes(self, problem: Problem) -> None:
         if problem.n_known < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of two or more known classes, but y has 1 class"
             )
+        empty = np.bincount(problem.y, minlength=problem.n_known) == 0
+        if empty.any():
+            raise ValueError(
+                f"{type(self).__name__} needs rows of every known class, but sample_weight is zero "
+                f"for all rows of class {self.known_classes_[empty].tolist()[0]!r}"
+            )
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        values = {field.name: getattr(tags, field.name) for field in fields(Tags)}
-        return AugmentedTags(**values, uses_unlabeled=self._uses_unlabeled)
+    def save(self, path: str | os.PathLike[str], compress: bool = True) -> None:
+        """Write the fitted classifier to a file without pickle, replacing an old one atomically.
+
+        Parameters
+        ----------
+        path : str or path-like
+        compress : bool, default=True
+            Deflate the arrays.
+        """
+        check_is_fitted(self)
+        save_method(self, path, bool(compress))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a classifier that `save` wrote, after checking all of it.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        classifier
+            Fitted; `theta_estimator_` is None, because files do not keep it.
+        """
+        loaded: Self = load_method(cls, path)
+        return loaded
 
 
-class ThetaClassifier(AugmentedClassifier):
-    """Base of the methods that use theta."""
+class VerdictMethod(ComparedMethod):
+    """Base of the compared methods without probabilities."""
+
+    @abstractmethod
+    def _judge(self, X: NDArray[np.float64]) -> Verdict:
+        """Verdict on checked rows."""
+
+    def _class_positions(self, X: ArrayLike) -> NDArray[np.intp]:
+        known, is_new, _ = self._judge(self._checked(X))
+        index = self.new_class_index_
+        if index is None:
+            return known
+        return np.where(is_new, index, known + (known >= index))
+
+    def _novelty(self, X: ArrayLike) -> NDArray[np.float64]:
+        return self._judge(self._checked(X)).novelty
+
+
+class ThetaMethod(ComparedMethod):
+    """Base of the compared methods that use theta."""
 
     _theta_optional: ClassVar[bool] = False
 
     theta: Any
     n_jobs: int | None
     random_state: Any
-    theta_: float | None
-    theta_interval_: tuple[float, float] | None
-    theta_estimator_: Any
 
     def _check_parameters(self) -> None:
         check_n_jobs(self.n_jobs)
         if not (self._theta_optional and self.theta is None):
             check_theta(self.theta)
 
-    def _entropy(self) -> NDArray[np.uint32]:
-        rng = check_random_state(self.random_state)
-        entropy: NDArray[np.uint32] = rng.randint(0, 2**32, size=4, dtype=np.uint32)
-        return entropy
-
     def _find_theta(self, problem: Problem, entropy: NDArray[np.uint32]) -> float:
-        """Theta as given or estimated; no new rows where there are no unlabelled ones."""
-        self.theta_, self.theta_interval_, self.theta_estimator_ = None, None, None
+        """Theta as given or estimated; 0 where there are no unlabelled rows."""
         if problem.is_closed:
+            self._store_theta(None)
             return 0.0
         found = find_theta(check_theta(self.theta), problem.rows, None, entropy, self.n_jobs)
         warn_if_undetermined(found, len(problem.X_unlabeled))
-        self.theta_, self.theta_interval_ = found.value, found.interval
-        self.theta_estimator_ = found.estimator
+        self._store_theta(found)
         return found.value
 
 
+class ShareMethod(ThetaMethod):
+    """Base of the compared methods whose risk weighs labelled rows by class shares."""
+
+    known_shares: Any
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_known_shares(self.known_shares)
+
+    def _find_deployment(
+        self, problem: Problem, entropy: NDArray[np.uint32]
+    ) -> tuple[float, Problem]:
+        """Theta, and the problem with labelled rows weighted to the shares in deployment."""
+        if problem.is_closed:
+            self._store_deployment(None)
+            return 0.0, problem
+        found = find_deployment(
+            check_theta(self.theta),
+            self.known_shares,
+            problem.rows,
+            self.known_classes_,
+            None,
+            entropy,
+            self.n_jobs,
+        )
+        warn_if_undetermined(found.theta, len(problem.X_unlabeled))
+        self._store_deployment(found)
+        return found.theta.value, Problem.of(found.rows)
+
+
 def generator(entropy: NDArray[np.uint32], purpose: int) -> np.random.Generator:
-    """Random numbers for one purpose; another purpose gets others."""
+    """Random numbers for one purpose; another purpose gets another stream."""
     return np.random.default_rng([*entropy.tolist(), purpose])
-
-
-def check_positive(name: str, value: Any, *, zero_allowed: bool = False) -> None:
-    """Refuse what is no positive number."""
-    least = "not be negative" if zero_allowed else "be positive"
-    if not is_real(value):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not np.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
-        raise ValueError(f"{name} must be finite and {least}, got {value!r}")
-
-
-def check_fraction(name: str, value: Any) -> None:
-    """Refuse what is no number in [0, 1]."""
-    if not is_real(value):
-        raise TypeError(f"{name} must be a number in [0, 1], got {value!r}")
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")

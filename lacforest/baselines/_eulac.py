@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,20 +13,18 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.metrics import accuracy_score, euclidean_distances
 from sklearn.model_selection import StratifiedKFold
 
-from lacforest._parameters import check_int, is_real
-from lacforest.baselines._base import (
-    Problem,
-    ThetaClassifier,
-    Verdict,
-    check_positive,
-    generator,
-)
-from lacforest.baselines._kernels import check_gamma, gaussian_kernel
+from lacforest._growing.plan import draw_entropy
+from lacforest._input.parameters import check_int, is_real
+from lacforest._utils.kernel_width import median_gamma
+from lacforest.baselines._base import Problem, ShareMethod, Verdict, VerdictMethod, generator
+from lacforest.baselines._files import State, StoredState
+from lacforest.baselines._kernels import KernelExpansion, check_gamma, gaussian_kernel
+from lacforest.baselines._parameters import check_positive
 from lacforest.metrics import augmented_accuracy_score
-from lacforest.mixture._cross_fit import median_gamma
 from lacforest.model_selection import AugmentedKFold
 
-# What cross-validation tries; the authors' grid is not known. Widths are multiples of the median's.
+# Candidates of cross-validation; the authors' grid is not known. Widths are multiples of the
+# median's.
 _GAMMAS = (0.25, 1.0, 4.0)
 _REGULARIZATIONS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 _UNLABELED = -1
@@ -38,43 +37,54 @@ class Coefficients(NamedTuple):
     unlabeled: NDArray[np.float64]
 
 
+class RowWeights(NamedTuple):
+    """Weights of labelled and of unlabelled rows, all positive."""
+
+    labeled: NDArray[np.float64]
+    unlabeled: NDArray[np.float64]
+
+
 def solve_square_loss(
     kernel_uu: NDArray[np.float64],
     kernel_ul: NDArray[np.float64],
     signs: NDArray[np.float64],
+    weights: RowWeights,
     known_share: float,
     regularization: float,
 ) -> Coefficients:
     """Minimise the unbiased risk of the square loss (1 - z)^2 / 4, for all machines at once.
 
-    With pi the share of known rows and f = sum_i a_i k(x_i, .) + sum_j b_j k(x_j, .), machine c is
-    the minimum of
+    With pi the share of known rows, weights w of labelled rows with sum W and v of unlabelled rows
+    with sum V, and f = sum_i a_i k(x_i, .) + sum_j b_j k(x_j, .), machine c is the minimum of
 
-        -(pi / n_l) sum_i signs[i, c] f(x_i) + mean_j (1 - t_c f(x_j))^2 / 4 + lam |f|^2,
+        -(pi / W) sum_i w_i signs[i, c] f(x_i) + (1 / V) sum_j v_j (1 - t_c f(x_j))^2 / 4
+        + lam |f|^2,
 
     where t_c is +1 for the new class, whose signs are negative, and -1 for known ones. So
-    a = pi signs / (2 lam n_l) and (K_UU + 4 lam n_u I) b = t - K_UL a.
+    a_i = pi w_i signs[i] / (2 lam W) and (K_UU + 4 lam diag(V / v)) b = t - K_UL a.
 
     Parameters
     ----------
     kernel_uu : float64 array of shape (n_unlabeled, n_unlabeled)
     kernel_ul : float64 array of shape (n_unlabeled, n_labeled)
     signs : float64 array of shape (n_labeled, n_machines)
+    weights : RowWeights
     known_share : float
     regularization : float
     """
-    n_unlabeled, n_labeled = kernel_ul.shape
     targets = np.where(signs.min(axis=0) < 0, 1.0, -1.0)
-    a = known_share / (2.0 * regularization * n_labeled) * signs
+    factor_labeled = known_share / (2.0 * regularization * weights.labeled.sum())
+    a = factor_labeled * (weights.labeled[:, None] * signs)
     matrix = kernel_uu.copy()
-    matrix.flat[:: n_unlabeled + 1] += 4.0 * regularization * n_unlabeled
+    ridge = 4.0 * regularization * (weights.unlabeled.sum() / weights.unlabeled)
+    matrix.flat[:: len(matrix) + 1] += ridge
     try:
-        # Transposed it is in the order that LAPACK wants, and is not copied.
+        # The transpose is in the order that LAPACK expects, and is not copied.
         factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError as error:
         raise ValueError(
-            f"regularization={regularization!r} is too small to be told from 0 beside the kernel: "
-            "raise it"
+            f"regularization={regularization!r} vanishes beside the rounding of the kernel: raise "
+            "it"
         ) from error
     return Coefficients(a, cho_solve(factor, targets - kernel_ul @ a, check_finite=False))
 
@@ -87,12 +97,12 @@ def make_signs(y: NDArray[np.intp], n_known: int, has_new: bool) -> NDArray[np.f
     return signs
 
 
-class EULACClassifier(ThetaClassifier):
+class EULACClassifier(VerdictMethod, ShareMethod):
     """Gaussian kernel machines trained on an unbiased risk over known and new rows [1]_.
 
     One machine for each known class and one for the new class, each against the rest. The risk of
-    new rows is that of unlabelled rows less that of known ones; for the square loss it is convex,
-    and its minimum has a closed form. A row gets the class of the highest machine.
+    new rows is that of unlabelled rows minus that of known ones; for the square loss it is convex,
+    and its minimum has a closed form. A row gets the class of the machine with the highest output.
 
     Without unlabelled rows the labelled ones take their place, theta is 0, and what is left is a
     least-squares classifier of the known classes.
@@ -102,6 +112,9 @@ class EULACClassifier(ThetaClassifier):
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that are new, as in `LACForestClassifier`. The authors estimate it
         by ``KernelMeanEmbedding()``.
+    known_shares : "auto", "labeled", array or dict, default="auto"
+        Shares of the known classes in deployment, as in `LACForestClassifier`: the labelled part of
+        the risk is weighted to them.
     gamma : "cv", "median" or float, default="cv"
         Kernel ``exp(-gamma * distance ** 2)``. "median" is one over the median of squared distances
         between rows; "cv" tries a quarter of that, itself and four times that.
@@ -123,7 +136,10 @@ class EULACClassifier(ThetaClassifier):
     ----------
     gamma_, regularization_ : float
     cv_scores_ : dict
-        Mean estimated accuracy of each pair (gamma, regularization); empty if there was but one.
+        Mean estimated accuracy of each pair (gamma, regularization); empty if there was only one
+        pair.
+    known_shares_, known_shares_interval_, share_shift_
+        As in `LACForestClassifier`.
     theta_, theta_interval_, theta_estimator_
         As in `LACForestClassifier`.
     classes_, known_classes_, new_label_, new_class_index_
@@ -135,7 +151,11 @@ class EULACClassifier(ThetaClassifier):
     Memory grows with the square of the number of rows, and time with the cube of the number of
     unlabelled ones: up to some ten thousand rows.
 
-    The score of novelty is the margin of the new class, its machine less the highest known one.
+    The novelty score is the margin of the new class: the output of its machine minus the highest
+    output of a known one. Outputs are margins, so there is no ``predict_proba``.
+
+    A row of weight w counts as w rows in the risk and in the accuracies of cross-validation.
+    Weights enter neither the folds nor the median distance.
 
     References
     ----------
@@ -159,6 +179,7 @@ class EULACClassifier(ThetaClassifier):
         self,
         *,
         theta: Any = "auto",
+        known_shares: Any = "auto",
         gamma: Any = "cv",
         regularization: Any = "cv",
         cv: int = 5,
@@ -168,6 +189,7 @@ class EULACClassifier(ThetaClassifier):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.theta = theta
+        self.known_shares = known_shares
         self.gamma = gamma
         self.regularization = regularization
         self.cv = cv
@@ -188,59 +210,104 @@ class EULACClassifier(ThetaClassifier):
         check_int("cv", self.cv, 2)
 
     def _learn(self, problem: Problem) -> None:
-        entropy = self._entropy()
-        theta = self._find_theta(problem, entropy)
+        entropy = draw_entropy(self.random_state)
+        theta, problem = self._find_deployment(problem, entropy)
         rng = generator(entropy, 1)
         has_new = not problem.is_closed
         unlabeled = problem.X_unlabeled if has_new else problem.X
-        self._rows = np.vstack([problem.X, unlabeled])
-        gammas, regularizations = self._candidates(rng)
+        rows = np.vstack([problem.X, unlabeled])
+        weights = RowWeights(problem.weight, np.ones(len(unlabeled)) if has_new else problem.weight)
+        gammas, regularizations = self._candidates(rows, rng)
         self.cv_scores_: dict[tuple[float, float], float] = {}
         best = (gammas[0], regularizations[0])
         if len(gammas) * len(regularizations) > 1:
-            self.cv_scores_ = self._cross_validate(problem, theta, gammas, regularizations, rng)
+            folds = _Folds(problem, rows, weights, theta, self.cv, int(rng.integers(2**31)))
+            self.cv_scores_ = folds.score_candidates(gammas, regularizations)
             best = max(self.cv_scores_, key=lambda pair: self.cv_scores_[pair])
         self.gamma_, self.regularization_ = best
         n_labeled = len(problem.y)
-        kernel = gaussian_kernel(unlabeled, self._rows, self.gamma_)
+        kernel = gaussian_kernel(unlabeled, rows, self.gamma_)
         signs = make_signs(problem.y, problem.n_known, has_new)
-        self._coefficients = np.vstack(
+        coefficients = np.vstack(
             solve_square_loss(
-                kernel[:, n_labeled:], kernel[:, :n_labeled], signs, 1.0 - theta, best[1]
+                kernel[:, n_labeled:], kernel[:, :n_labeled], signs, weights, 1.0 - theta, best[1]
             )
         )
+        biases = np.zeros(signs.shape[1])
+        self._machines = KernelExpansion("rbf", self.gamma_, rows, coefficients, biases)
 
-    def _candidates(self, rng: np.random.Generator) -> tuple[list[float], list[float]]:
+    def _candidates(
+        self, rows: NDArray[np.float64], rng: np.random.Generator
+    ) -> tuple[list[float], list[float]]:
         gammas = [self.gamma]
         if isinstance(self.gamma, str):
             factors = _GAMMAS if self.gamma == "cv" else (1.0,)
-            middle = median_gamma(self._rows, rng)
+            middle = median_gamma(rows, rng)
             gammas = [factor * middle for factor in factors]
         fixed = not isinstance(self.regularization, str)
         regularizations = [self.regularization] if fixed else list(_REGULARIZATIONS)
         return [float(gamma) for gamma in gammas], [float(value) for value in regularizations]
 
-    def _cross_validate(
-        self,
-        problem: Problem,
-        theta: float,
-        gammas: list[float],
-        regularizations: list[float],
-        rng: np.random.Generator,
+    def _judge(self, X: NDArray[np.float64]) -> Verdict:
+        values = self._machines.values(X)
+        n_known = len(self.known_classes_)
+        known = values[:, :n_known]
+        margin = values[:, -1] - known.max(axis=1)
+        is_new = margin > 0 if values.shape[1] > n_known else np.zeros(len(X), dtype=bool)
+        return Verdict(known.argmax(axis=1), is_new, margin)
+
+    def _state(self) -> State:
+        scores = np.array([[*pair, score] for pair, score in self.cv_scores_.items()])
+        return {
+            "regularization": self.regularization_,
+            "cv_scores": scores.reshape(-1, 3),
+            **self._machines.state("machines"),
+        }
+
+    def _restore(self, stored: StoredState) -> None:
+        self.regularization_ = stored.number("regularization", 0.0)
+        scores = stored.array("cv_scores", ("n_candidates", 3)).tolist()
+        self.cv_scores_ = {(gamma, strength): score for gamma, strength, score in scores}
+        self._machines = KernelExpansion.restore(stored, "machines", "n_classes")
+        self.gamma_ = self._machines.gamma
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Cross-validation of EULAC over one set of folds.
+
+    Attributes
+    ----------
+    problem : Problem
+    rows : float64 array
+        Labelled rows, then those that stand for unlabelled ones.
+    weights : RowWeights
+        Of `rows`.
+    theta : float
+    n_folds : int
+        Fewer are used where there are too few rows.
+    seed : int
+    """
+
+    problem: Problem
+    rows: NDArray[np.float64]
+    weights: RowWeights
+    theta: float
+    n_folds: int
+    seed: int
+
+    def score_candidates(
+        self, gammas: list[float], regularizations: list[float]
     ) -> dict[tuple[float, float], float]:
         """Estimated accuracy of every candidate, over the same folds."""
-        n_labeled = len(problem.y)
-        marks = np.full(len(self._rows), _UNLABELED)
-        marks[:n_labeled] = problem.y
-        folds = list(self._folds(problem, marks, int(rng.integers(2**31))))
-        squared = euclidean_distances(self._rows, squared=True)
+        marks = np.full(len(self.rows), _UNLABELED)
+        marks[: len(self.problem.y)] = self.problem.y
+        folds = list(self._split(marks))
+        squared = euclidean_distances(self.rows, squared=True)
         scores: dict[tuple[float, float], float] = {}
         for gamma in gammas:
             kernel = np.exp(-gamma * squared)
-            of_folds = [
-                self._score_fold(problem, theta, kernel, marks, *fold, regularizations)
-                for fold in folds
-            ]
+            of_folds = [self._score_fold(kernel, marks, *fold, regularizations) for fold in folds]
             for regularization, mean in zip(
                 regularizations, np.mean(of_folds, axis=0), strict=True
             ):
@@ -249,8 +316,6 @@ class EULACClassifier(ThetaClassifier):
 
     def _score_fold(
         self,
-        problem: Problem,
-        theta: float,
         kernel: NDArray[np.float64],
         marks: NDArray[np.intp],
         train: NDArray[np.intp],
@@ -258,36 +323,46 @@ class EULACClassifier(ThetaClassifier):
         regularizations: list[float],
     ) -> list[float]:
         """Estimated accuracy on one fold, for every regularization."""
-        n_labeled = len(problem.y)
+        n_labeled, has_new = len(self.problem.y), not self.problem.is_closed
         labeled, unlabeled = train[train < n_labeled], train[train >= n_labeled]
-        signs = make_signs(marks[labeled], problem.n_known, not problem.is_closed)
+        signs = make_signs(marks[labeled], self.problem.n_known, has_new)
+        weight = np.concatenate(self.weights)
+        weights = RowWeights(weight[labeled], weight[unlabeled])
         kernel_uu = kernel[np.ix_(unlabeled, unlabeled)]
         kernel_ul = kernel[np.ix_(unlabeled, labeled)]
         kernel_test = kernel[np.ix_(test, np.concatenate([labeled, unlabeled]))]
         scores = []
         for regularization in regularizations:
-            found = solve_square_loss(kernel_uu, kernel_ul, signs, 1.0 - theta, regularization)
+            found = solve_square_loss(
+                kernel_uu, kernel_ul, signs, weights, 1.0 - self.theta, regularization
+            )
             predicted = (kernel_test @ np.vstack(found)).argmax(axis=1)
-            scores.append(self._accuracy(problem, marks[test], predicted, theta))
+            scores.append(self._accuracy(marks[test], predicted, weight[test]))
         return scores
 
-    @staticmethod
     def _accuracy(
-        problem: Problem, marks: NDArray[np.intp], predicted: NDArray[np.intp], theta: float
+        self, marks: NDArray[np.intp], predicted: NDArray[np.intp], weight: NDArray[np.float64]
     ) -> float:
-        if problem.is_closed:
-            return float(accuracy_score(marks, predicted))
+        if self.problem.is_closed:
+            return float(accuracy_score(marks, predicted, sample_weight=weight))
         return augmented_accuracy_score(
-            marks, predicted, theta=theta, new_label=problem.n_known, unlabeled_label=_UNLABELED
+            marks,
+            predicted,
+            theta=self.theta,
+            new_label=self.problem.n_known,
+            unlabeled_label=_UNLABELED,
+            sample_weight=weight,
         )
 
-    def _folds(
-        self, problem: Problem, marks: NDArray[np.intp], seed: int
+    def _split(
+        self, marks: NDArray[np.intp]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Row numbers of the stack for training and testing."""
+        problem = self.problem
         n_labeled = len(problem.y)
         most = int(np.bincount(problem.y).max())
-        n_folds = min(self.cv, most, n_labeled if problem.is_closed else len(problem.X_unlabeled))
+        n_unlabeled = n_labeled if problem.is_closed else len(problem.X_unlabeled)
+        n_folds = min(self.n_folds, most, n_unlabeled)
         if n_folds < 2:
             raise ValueError(
                 "cross-validation needs two labelled rows of one class and two unlabelled rows, "
@@ -295,21 +370,15 @@ class EULACClassifier(ThetaClassifier):
                 f"and {len(problem.X_unlabeled)}. Pass gamma and regularization as numbers."
             )
         with warnings.catch_warnings():
-            # A class with fewer rows than folds is missing from some test folds.
+            # A class with fewer rows than folds is absent from some test folds.
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             if not problem.is_closed:
-                splitter = AugmentedKFold(n_folds, unlabeled_label=_UNLABELED, random_state=seed)
+                splitter = AugmentedKFold(
+                    n_folds, unlabeled_label=_UNLABELED, random_state=self.seed
+                )
                 yield from splitter.split(marks, marks)
                 return
-            by_class = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+            by_class = StratifiedKFold(n_folds, shuffle=True, random_state=self.seed)
             for train, test in by_class.split(problem.y, problem.y):
-                # The labelled rows are there twice; the second copies stand for unlabelled ones.
+                # The labelled rows occur twice; the second copies stand for unlabelled ones.
                 yield np.concatenate([train, train + n_labeled]), test
-
-    def _judge(self, X: NDArray[np.float64]) -> Verdict:
-        values = gaussian_kernel(X, self._rows, self.gamma_) @ self._coefficients
-        n_known = len(self.known_classes_)
-        known = values[:, :n_known]
-        margin = values[:, -1] - known.max(axis=1)
-        is_new = margin > 0 if values.shape[1] > n_known else np.zeros(len(X), dtype=bool)
-        return Verdict(known.argmax(axis=1), is_new, margin)

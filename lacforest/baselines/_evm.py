@@ -1,8 +1,8 @@
-"""EVM: every labelled row has a reach, by extreme value theory; new is what no row reaches."""
+"""EVM: every labelled row has a reach, by extreme value theory; rows out of reach are new."""
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state, gen_batches
 
-from lacforest._parameters import check_int, is_int
-from lacforest.baselines._base import (
-    AugmentedClassifier,
-    Problem,
-    Verdict,
-    check_fraction,
-    check_positive,
-)
+from lacforest._input.parameters import check_int, is_int
+from lacforest._utils.user_warnings import warn_user
+from lacforest._utils.weibull import fit_weibull
+from lacforest.baselines._base import Problem, Verdict, VerdictMethod
+from lacforest.baselines._files import State, StoredState
 from lacforest.baselines._open_simulation import (
     LEAST_CLASSES,
     THRESHOLDS,
@@ -25,17 +22,17 @@ from lacforest.baselines._open_simulation import (
     check_threshold,
     simulate,
 )
-from lacforest.baselines._weibull import fit_weibull
+from lacforest.baselines._parameters import check_fraction, check_positive
 
 # Tails that tuning tries.
 _TAILS: tuple[Any, ...] = (10, 20, 50, 100, 200, "all")
-# Published size, where there are too few classes for tuning.
+# The published size, used where there are too few classes for tuning.
 _TAIL = 50
 _BLOCK = 1 << 22
 
 
 def greedy_cover(covers: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Rows that cover all, the one that covers most of the rest first; ties go to the first row.
+    """Rows that together cover all, chosen greedily; ties go to the first row.
 
     Parameters
     ----------
@@ -56,33 +53,51 @@ def greedy_cover(covers: NDArray[np.bool_]) -> NDArray[np.intp]:
     return np.sort(np.array(chosen, dtype=np.intp))
 
 
+@dataclass(frozen=True)
 class ExtremeVectors:
-    """Labelled rows and the Weibull law of how far each reaches.
+    """Labelled rows and the Weibull law of the reach of each.
 
-    Parameters
+    Attributes
     ----------
-    X : float64 array of shape (n_rows, n_features)
-    y : int array of shape (n_rows,)
-        Codes of two or more classes.
+    rows : float64 array of shape (n_vectors, n_features)
+    shape, scale : float64 arrays of shape (n_vectors,)
+        Parameters of the laws.
+    codes : int array of shape (n_vectors,)
+        Classes of the rows.
     n_classes : int
-    tail_size : int or "all"
-        Nearest rows of other classes that a law is fitted to.
-    margin : float
-        What their distances are multiplied by.
-    cover : float or None
-        Inclusion from which a row stands for another one of its class; None keeps all rows.
     """
 
-    def __init__(
-        self,
+    rows: NDArray[np.float64]
+    shape: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    codes: NDArray[np.intp]
+    n_classes: int
+
+    @classmethod
+    def fit(
+        cls,
         X: NDArray[np.float64],
         y: NDArray[np.intp],
         n_classes: int,
         tail_size: Any,
         margin: float,
         cover: float | None,
-    ) -> None:
-        self.n_classes = n_classes
+    ) -> ExtremeVectors:
+        """Fit a law to each row.
+
+        Parameters
+        ----------
+        X : float64 array of shape (n_rows, n_features)
+        y : int array of shape (n_rows,)
+            Codes of two or more classes.
+        n_classes : int
+        tail_size : int or "all"
+            Nearest rows of other classes that a law is fitted to.
+        margin : float
+            Factor of their distances.
+        cover : float or None
+            Inclusion from which a row represents another one of its class; None keeps all rows.
+        """
         parts = []
         for code in range(n_classes):
             own = X[y == code]
@@ -97,9 +112,8 @@ class ExtremeVectors:
                     reached = _inclusion(cdist(own, own), shape, scale).T
                     kept = greedy_cover(reached >= cover)
                 parts.append((own[kept], shape[kept], scale[kept], np.full(len(kept), code)))
-        self.rows, self.shape, self.scale, self.codes = map(
-            np.concatenate, zip(*parts, strict=True)
-        )
+        rows, shapes, scales, codes = map(np.concatenate, zip(*parts, strict=True))
+        return cls(rows, shapes, scales, codes, n_classes)
 
     def memberships(self, X: NDArray[np.float64], n_fused: int) -> NDArray[np.float64]:
         """Mean of the `n_fused` largest inclusions in each class, an array (n_rows, n_classes)."""
@@ -118,25 +132,24 @@ class ExtremeVectors:
 def _inclusion(
     distances: NDArray[np.float64], shape: NDArray[np.float64], scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Psi = exp(-(distance / scale)^shape), one column an extreme vector."""
+    """Psi = exp(-(distance / scale)^shape), one column per extreme vector."""
     with np.errstate(over="ignore"):
         inclusion: NDArray[np.float64] = np.exp(-((distances / scale) ** shape))
     return inclusion
 
 
-class EVMClassifier(AugmentedClassifier):
-    """Extreme value machine [1]_: new is what no labelled row reaches.
+class EVMClassifier(VerdictMethod):
+    """Extreme value machine [1]_: rows that no labelled row reaches are new.
 
-    Half the distances of a row to the nearest rows of other classes are margins; a Weibull law is
-    fitted to them, and says how probable it is that a point at some distance still belongs to the
-    row. A class has the probability of the row that reaches furthest. Unlabelled rows are accepted
-    and ignored.
+    Half the distances of a row to the nearest rows of other classes are margins. A Weibull law that
+    is fitted to them gives the probability that a point at some distance still belongs to the row.
+    A class has the highest probability of its rows. Unlabelled rows are accepted and ignored.
 
     Parameters
     ----------
     tail_size : int, "all" or "tuned", default=50
         Rows of other classes that a law is fitted to; 50 as published, which also comes closest
-        to the paper's table. Results depend much on it, and which one is best on the dataset.
+        to the paper's table. Results depend strongly on it, and the best size on the dataset.
         "tuned" takes, of six sizes, the one with the best normalised accuracy where half of the
         known classes pretend to be unknown.
     threshold : float in [0, 1] or "tuned", default=0.5
@@ -146,10 +159,10 @@ class EVMClassifier(AugmentedClassifier):
         Probabilities of a class that are averaged, the largest ones: 1 in the article, 4 in the
         authors' program.
     margin : float, default=0.5
-        What distances are multiplied by to be margins.
+        Factor that turns distances into margins.
     cover : float in (0, 1) or None, default=0.5
-        Model reduction: a labelled row whose own class reaches it with this probability is left
-        out where possible, by greedy set cover. None keeps all rows.
+        Model reduction: a labelled row that another row of its class reaches with this probability
+        is dropped where possible, by greedy set cover. None keeps all rows.
     n_simulations : int, default=10
         Random choices of the classes that pretend, over which tuning averages.
     unlabeled_label : object, default=None
@@ -166,7 +179,7 @@ class EVMClassifier(AugmentedClassifier):
     n_extreme_vectors_ : int
         Labelled rows that are kept.
     classes_, known_classes_, new_label_, new_class_index_
-        As in `LACForestClassifier`. There is a new class always.
+        As in `LACForestClassifier`. There is always a new class.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -175,7 +188,9 @@ class EVMClassifier(AugmentedClassifier):
     same if all features are multiplied by a number. The authors' program shifts the margins by 1
     before it fits, and so depends on the unit of the features.
 
-    Tuning needs three known classes. With two, "tuned" means the defaults, and `fit` warns of it.
+    Tuning needs three known classes. With two, "tuned" means the defaults, and `fit` warns.
+
+    Inclusions of the classes do not sum to one, so there is no ``predict_proba``.
 
     References
     ----------
@@ -194,6 +209,9 @@ class EVMClassifier(AugmentedClassifier):
     """
 
     _uses_unlabeled: ClassVar[bool] = False
+    _WEIGHTLESS: ClassVar[str | None] = (
+        "its laws are fitted to the distances of the nearest rows, and a weight makes no row nearer"
+    )
 
     def __init__(
         self,
@@ -240,11 +258,10 @@ class EVMClassifier(AugmentedClassifier):
         if self.threshold != "tuned":
             thresholds = np.array([float(self.threshold)])
         if problem.n_known < LEAST_CLASSES and len(tails) * len(thresholds) > 1:
-            warnings.warn(
+            warn_user(
                 "tuning needs three known classes, and y has two: the defaults take the place of "
                 '"tuned". Pass numbers to choose them yourself.',
                 UserWarning,
-                stacklevel=3,
             )
             tails = (_TAIL,) if self.tail_size == "tuned" else tails
             thresholds = np.array([0.5]) if self.threshold == "tuned" else thresholds
@@ -258,7 +275,7 @@ class EVMClassifier(AugmentedClassifier):
         self, X: NDArray[np.float64], y: NDArray[np.intp], n_classes: int, tail_size: Any
     ) -> ExtremeVectors:
         size = int(tail_size) if is_int(tail_size) else tail_size
-        return ExtremeVectors(X, y, n_classes, size, self.margin, self.cover)
+        return ExtremeVectors.fit(X, y, n_classes, size, self.margin, self.cover)
 
     def _tune(
         self, problem: Problem, tails: tuple[Any, ...], thresholds: NDArray[np.float64]
@@ -287,3 +304,30 @@ class EVMClassifier(AugmentedClassifier):
         memberships = self._vectors.memberships(X, self.n_fused)
         largest = memberships.max(axis=1)
         return Verdict(memberships.argmax(axis=1), largest < self.threshold_, 1.0 - largest)
+
+    def _state(self) -> State:
+        vectors = self._vectors
+        return {
+            "tail_size": self.tail_size_,
+            "threshold": self.threshold_,
+            "rows": vectors.rows,
+            "shape": vectors.shape,
+            "scale": vectors.scale,
+            "codes": vectors.codes.astype(np.int64),
+        }
+
+    def _restore(self, stored: StoredState) -> None:
+        self.tail_size_ = stored.value("tail_size")
+        if self.tail_size_ != "all":
+            check_int("tail_size", self.tail_size_, 1)
+        self.threshold_ = stored.number("threshold", 0.0, 1.0)
+        self._vectors = ExtremeVectors(
+            stored.array("rows", ("n_vectors", "n_features")),
+            stored.array("shape", ("n_vectors",)),
+            stored.array("scale", ("n_vectors",)),
+            stored.codes("codes", "n_vectors"),
+            len(self.known_classes_),
+        )
+        if not ((self._vectors.shape > 0) & (self._vectors.scale > 0)).all():
+            raise ValueError("a Weibull law has a shape or scale that is not positive")
+        self.n_extreme_vectors_ = len(self._vectors.rows)

@@ -13,7 +13,7 @@ class PenalisedRisk:
     """Generalised cross entropy over known and unlabelled rows, with a penalty.
 
     For rows x and a class c let l(x, c) = (1 - p_c^q) / q, with p the softmax of the logits. With
-    pi = 1 - theta and "new" as the last class,
+    pi = 1 - theta, "new" as the last class, and means over labelled rows that are weighted,
 
         A = pi mean_labelled l(x, y),
         B = mean_unlabelled l(x, new) - pi mean_labelled l(x, new).
@@ -25,12 +25,14 @@ class PenalisedRisk:
     ----------
     y : int array of shape (n_labeled,)
         Class codes of the first rows; all others are unlabelled.
+    weight : float64 array of shape (n_labeled,)
     known_share : float
         pi.
     q, penalty, power : float
     """
 
     y: NDArray[np.intp]
+    weight: NDArray[np.float64]
     known_share: float
     q: float
     penalty: float
@@ -46,27 +48,29 @@ class PenalisedRisk:
         p = softmax(logits)
         rows = np.arange(n_labeled)
         of_own = p[rows, self.y] ** self.q
-        risk_a = self.known_share * _loss(of_own, self.q).mean()
-        weight_own = self.known_share / n_labeled * of_own
+        total_weight = self.weight.sum()
+        risk_a = self.known_share * (self.weight * _loss(of_own, self.q)).sum() / total_weight
+        factor_own = self.known_share / total_weight * (self.weight * of_own)
         if n_unlabeled == 0:
-            gradient = weight_own[:, None] * p
-            gradient[rows, self.y] -= weight_own
+            gradient = factor_own[:, None] * p
+            gradient[rows, self.y] -= factor_own
             return float(risk_a), gradient
         of_new = p[:, -1] ** self.q
         loss_new = _loss(of_new, self.q)
-        risk_b = loss_new[n_labeled:].mean() - self.known_share * loss_new[:n_labeled].mean()
+        of_known = (self.weight * loss_new[:n_labeled]).sum() / total_weight
+        risk_b = loss_new[n_labeled:].mean() - self.known_share * of_known
         risk, factor = risk_a + risk_b, 1.0
         if risk_b < 0:
             risk += self.penalty * (-risk_b) ** self.power
             factor -= self.penalty * self.power * (-risk_b) ** (self.power - 1.0)
-        weight_new = factor * of_new
-        weight_new[:n_labeled] *= -self.known_share / n_labeled
-        weight_new[n_labeled:] /= n_unlabeled
-        total = weight_new.copy()
-        total[:n_labeled] += weight_own
+        factor_new = factor * of_new
+        factor_new[:n_labeled] *= -self.known_share / total_weight * self.weight
+        factor_new[n_labeled:] /= n_unlabeled
+        total = factor_new.copy()
+        total[:n_labeled] += factor_own
         gradient = total[:, None] * p
-        gradient[:, -1] -= weight_new
-        gradient[rows, self.y] -= weight_own
+        gradient[:, -1] -= factor_new
+        gradient[rows, self.y] -= factor_own
         return float(risk), gradient
 
 

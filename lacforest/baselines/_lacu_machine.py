@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from lacforest._utils.user_warnings import warn_user
 from lacforest.baselines._smo import optimise
 
 # Gap of the optimality conditions at which a quadratic programme counts as solved.
 _TOLERANCE = 1e-3
-# Steps between two chances to stop by Ctrl-C, and how often.
+# Steps between two checks for Ctrl-C, and how many such turns there are at most.
 _STEPS = 50_000
 _MOST_TURNS = 100
-# Multipliers of the constraints, in units of C times the number of labelled rows. One that needs
-# more belongs to a constraint that cannot be met.
+# Bound of the constraints' multipliers, in units of C times the number of labelled rows. A
+# constraint whose multiplier reaches it cannot be met.
 _LARGEST_MULTIPLIER = 10.0
-# Margin that known negatives keep where no positive is on its side.
+# Margin of known negatives where no positive is on its side.
 _DEFAULT_MARGIN = 0.5
 _LOWEST_MEAN = -0.9
 
@@ -37,7 +37,7 @@ class LACUOptions:
     balance : float
         eta, width of the band for the mean output on unlabelled rows.
     push : float
-        lambda, what known negatives keep beyond the nearest positive.
+        lambda, the distance that known negatives keep beyond the nearest positive.
     max_rounds : int
     """
 
@@ -66,6 +66,8 @@ class QuadraticProgramme:
         Points are labelled rows, unlabelled rows, and the mean of the unlabelled rows.
     signs : float64 array of shape (n_labeled,)
         1 for rows of the class, else -1.
+    weight : float64 array of shape (n_labeled,)
+        Factors of C.
     band : tuple of float
     options : LACUOptions
     """
@@ -74,6 +76,7 @@ class QuadraticProgramme:
         self,
         kernel: NDArray[np.float64],
         signs: NDArray[np.float64],
+        weight: NDArray[np.float64],
         band: tuple[float, float],
         options: LACUOptions,
     ) -> None:
@@ -88,7 +91,7 @@ class QuadraticProgramme:
         self.point = np.concatenate(
             [np.arange(n_labeled), unlabeled, unlabeled, [n_points - 1] * 2, negatives]
         ).astype(np.int32)
-        self.cap = _LARGEST_MULTIPLIER * options.C * n_labeled
+        self.cap = _LARGEST_MULTIPLIER * options.C * weight.sum()
         self.gain = np.concatenate(
             [
                 signs,
@@ -100,8 +103,8 @@ class QuadraticProgramme:
         )
         self.low = np.zeros(len(self.gain))
         self.high = np.zeros(len(self.gain))
-        self.low[:n_labeled] = np.where(signs > 0, 0.0, -options.C)
-        self.high[:n_labeled] = np.where(signs > 0, options.C, 0.0)
+        self.low[:n_labeled] = np.where(signs > 0, 0.0, -options.C * weight)
+        self.high[:n_labeled] = np.where(signs > 0, options.C * weight, 0.0)
         end = n_labeled + 2 * n_unlabeled
         self.low[end] = -self.cap
         self.high[end + 1] = self.cap
@@ -151,11 +154,10 @@ class QuadraticProgramme:
             if gap <= _TOLERANCE:
                 break
         else:
-            warnings.warn(
+            warn_user(
                 f"a machine stopped after {_MOST_TURNS * _STEPS} steps with a gap of {gap:.2g}: "
                 "scale the columns of X, or lower C",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.alpha = alpha
         outputs: NDArray[np.float64] = field + self.bias
@@ -168,10 +170,10 @@ class QuadraticProgramme:
         return bool((np.abs(of_constraints) < self.cap).all())
 
     def coefficients(self) -> NDArray[np.float64]:
-        """Weight of each labelled and unlabelled row; that of the mean is shared out."""
-        weights = np.bincount(self.point, self.alpha, minlength=len(self.kernel))
-        rows = weights[:-1].astype(np.float64)
-        rows[self.n_labeled :] += weights[-1] / self.n_unlabeled
+        """Coefficient of each row; that of the mean is divided among the unlabelled rows."""
+        of_points = np.bincount(self.point, self.alpha, minlength=len(self.kernel))
+        rows = of_points[:-1].astype(np.float64)
+        rows[self.n_labeled :] += of_points[-1] / self.n_unlabeled
         return rows
 
 
@@ -184,6 +186,7 @@ def find_margin(outputs: NDArray[np.float64], signs: NDArray[np.float64], push: 
 def train_machine(
     kernel: NDArray[np.float64],
     signs: NDArray[np.float64],
+    weight: NDArray[np.float64],
     start: NDArray[np.float64],
     band: tuple[float, float],
     options: LACUOptions,
@@ -192,12 +195,12 @@ def train_machine(
 
     Parameters
     ----------
-    kernel, signs, band, options
+    kernel, signs, weight, band, options
         As in `QuadraticProgramme`.
     start : float64 array of shape (n_labeled + n_unlabeled,)
         Outputs of the SVM that was trained on labelled rows only.
     """
-    programme = QuadraticProgramme(kernel, signs, band, options)
+    programme = QuadraticProgramme(kernel, signs, weight, band, options)
     outputs = start
     for _ in range(options.max_rounds):
         margin = find_margin(outputs, signs, options.push)

@@ -1,8 +1,7 @@
-"""LACU-SVM: one large-margin machine for each known class, bent by unlabelled rows."""
+"""LACU-SVM: one large-margin machine for each known class, shaped by unlabelled rows."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,31 +9,36 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from lacforest._parameters import check_int, is_real
-from lacforest._threads import in_threads
-from lacforest.baselines._base import Problem, ThetaClassifier, Verdict, check_positive
-from lacforest.baselines._kernels import gaussian_kernel
+from lacforest._growing.plan import draw_entropy
+from lacforest._input.parameters import check_int, is_real
+from lacforest._utils.threads import in_threads
+from lacforest._utils.user_warnings import warn_user
+from lacforest.baselines._base import Problem, ThetaMethod, Verdict, VerdictMethod
+from lacforest.baselines._files import State, StoredState
+from lacforest.baselines._kernels import KernelExpansion, kernel_matrix, svm_gamma
 from lacforest.baselines._lacu_machine import LACUOptions, balance_band, train_machine
-from lacforest.baselines._ovr_svm import OneVersusRest, check_machine
+from lacforest.baselines._one_versus_rest import OneVersusRest, check_machine
+from lacforest.baselines._parameters import check_positive
 
 
-class LACUSVMClassifier(ThetaClassifier):
+class LACUSVMClassifier(VerdictMethod, ThetaMethod):
     """Large-margin machines that unlabelled rows and known negatives push inwards [1]_.
 
     One machine for each known class. Labelled rows have hinge loss, unlabelled rows a symmetric
     ramp loss that keeps the boundary out of dense regions; their mean output stays in a band around
     the share of the class, and labelled rows of other classes are pushed further away than the
-    nearest positive is. A row that no machine takes for its own is new. The loss is not convex: a
-    concave-convex procedure solves a quadratic programme in each of some rounds.
+    nearest positive is. A row that no machine accepts is new. The loss is not convex: a
+    concave-convex procedure solves one quadratic programme per round.
 
-    Without unlabelled rows it is a one-versus-rest SVM that calls nothing new.
+    Without unlabelled rows it is a one-versus-rest SVM that calls no row new.
 
     Parameters
     ----------
     C : float, default=1.0
         Penalty of margin violations of labelled rows.
     C_unlabeled : "auto" or float, default="auto"
-        That of unlabelled rows; "auto" is C times labelled over unlabelled rows, as published.
+        Penalty of unlabelled rows; "auto" is C times the number of labelled rows over that of
+        unlabelled rows, as published.
     kernel : {"linear", "rbf"}, default="linear"
         The authors' program offers both and shows the linear one. ``paper_table`` sets "rbf",
         ``gamma="scale"``, ``C=2`` and ``decision="machine"``, which come closest to the paper's
@@ -48,12 +52,12 @@ class LACUSVMClassifier(ThetaClassifier):
         Width of the band: the mean output lies between `balance` times the mean label and the
         mean label.
     push : float, default=0.1
-        What known negatives keep beyond the nearest positive.
+        Distance that known negatives keep beyond the nearest positive.
     max_rounds : int, default=10
     decision : {"combined", "machine"}, default="combined"
-        What a row is judged by. "machine" is the output of each class's machine, as in any
+        The values that decide. "machine" is the output of each class's machine, as in any
         one-versus-rest method. "combined", that of the authors' program, puts the output of the
-        SVM on labelled rows in its place wherever it is positive.
+        SVM on labelled rows in its place wherever the machine's output is positive.
     theta : None, "auto", float in (0, 1) or estimator, default=None
         None is the method as published: the mean label is that of labelled rows, as if no
         unlabelled row were new. Otherwise it is what it would be with a share theta of new rows.
@@ -77,7 +81,10 @@ class LACUSVMClassifier(ThetaClassifier):
     Notes
     -----
     A row is new if its highest value is negative, and of the class with the highest value
-    otherwise.
+    otherwise. Values are margins, so there is no ``predict_proba``.
+
+    Weights of rows are factors of C; a row of weight w counts as w rows in the mean label, in the
+    number of labelled rows and in ``gamma="scale"``.
 
     Memory grows with the square of the number of rows.
 
@@ -161,44 +168,59 @@ class LACUSVMClassifier(ThetaClassifier):
 
     def _learn(self, problem: Problem) -> None:
         self._need_two_classes(problem)
-        self.theta_ = self.theta_interval_ = self.theta_estimator_ = None
-        theta = 0.0 if self.theta is None else self._find_theta(problem, self._entropy())
-        self._start = OneVersusRest(self.C, self.gamma, self.kernel).fit(
-            problem.X, problem.y, problem.n_known
+        theta = 0.0
+        if self.theta is None:
+            self._store_theta(None)
+        else:
+            theta = self._find_theta(problem, draw_entropy(self.random_state))
+        self._start = OneVersusRest.train(
+            problem.X,
+            problem.y,
+            problem.weight,
+            problem.n_known,
+            self.C,
+            self.gamma,
+            self.kernel,
         )
-        self._gamma = self._find_gamma(problem.X)
-        self._rows = problem.X
-        if problem.is_closed:
-            return
-        self._rows = np.vstack([problem.X, problem.X_unlabeled])
-        kernel = self._kernel_with_mean(len(problem.y))
+        self._machines: KernelExpansion | None = None
+        if not problem.is_closed:
+            self._machines = self._train_machines(problem, theta)
+
+    def _train_machines(self, problem: Problem, theta: float) -> KernelExpansion:
+        rows = np.vstack([problem.X, problem.X_unlabeled])
+        gamma = svm_gamma(self.gamma, problem.X, problem.weight)
+        kernel = _kernel_with_mean(kernel_matrix(self.kernel, rows, rows, gamma), len(problem.y))
         options = self._options(problem)
-        start = self._start.decision_values(self._rows)
+        start = self._start.decision_values(rows)
         calls = []
         for code in range(problem.n_known):
             signs = np.where(problem.y == code, 1.0, -1.0)
-            mean = 2.0 * (1.0 - theta) * float(np.mean(signs > 0)) - 1.0
-            band = balance_band(mean, options.balance)
-            calls.append((kernel, signs, start[:, code], band, options))
+            share = float(np.average(signs > 0, weights=problem.weight))
+            band = balance_band(2.0 * (1.0 - theta) * share - 1.0, options.balance)
+            calls.append((kernel, signs, problem.weight, start[:, code], band, options))
         n_threads = min(effective_n_jobs(self.n_jobs), len(calls))
         machines = list(in_threads(train_machine, calls, n_threads))
-        self._coefficients = np.column_stack([machine.coefficients() for machine in machines])
-        self._biases = np.array([machine.bias for machine in machines])
         unmet = [not machine.constraints_met for machine in machines]
         if any(unmet):
-            warnings.warn(
+            warn_user(
                 "the machines of the classes "
                 f"{self.known_classes_[unmet].tolist()} cannot keep unlabelled rows in balance and "
-                "known negatives away at the same time, and trade one for the other: other kernels "
-                "or a smaller push may do",
+                "known negatives away at the same time, and give up part of one for the other: try "
+                "another kernel or a smaller push",
                 ConvergenceWarning,
-                stacklevel=3,
             )
+        return KernelExpansion(
+            self.kernel,
+            gamma,
+            rows,
+            np.column_stack([machine.coefficients() for machine in machines]),
+            np.array([machine.bias for machine in machines]),
+        )
 
     def _options(self, problem: Problem) -> LACUOptions:
         C_unlabeled = self.C_unlabeled
         if isinstance(C_unlabeled, str):
-            C_unlabeled = self.C * len(problem.y) / len(problem.X_unlabeled)
+            C_unlabeled = self.C * problem.weight.sum() / len(problem.X_unlabeled)
         return LACUOptions(
             float(self.C),
             float(C_unlabeled),
@@ -208,37 +230,11 @@ class LACUSVMClassifier(ThetaClassifier):
             int(self.max_rounds),
         )
 
-    def _find_gamma(self, X: NDArray[np.float64]) -> float:
-        if not isinstance(self.gamma, str):
-            return float(self.gamma)
-        variance = 1.0 if self.gamma == "auto" else float(X.var())
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-    def _kernel(self, X: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.kernel == "linear":
-            with np.errstate(over="ignore", invalid="ignore"):
-                product: NDArray[np.float64] = X @ rows.T
-            return product
-        return gaussian_kernel(X, rows, self._gamma)
-
-    def _kernel_with_mean(self, n_labeled: int) -> NDArray[np.float64]:
-        """Kernel of all rows, with the mean of the unlabelled ones as a last point."""
-        n_rows = len(self._rows)
-        kernel = np.empty((n_rows + 1, n_rows + 1))
-        kernel[:-1, :-1] = self._kernel(self._rows, self._rows)
-        if not np.isfinite(kernel[:-1, :-1]).all():
-            raise ValueError("inner products of rows are not finite: scale the columns of X")
-        kernel[-1, :-1] = kernel[n_labeled:-1, :-1].mean(axis=0)
-        kernel[:-1, -1] = kernel[-1, :-1]
-        kernel[-1, -1] = kernel[-1, n_labeled:-1].mean()
-        return kernel
-
     def _values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What rows are judged by: a column for each known class."""
-        if self.new_class_index_ is None:
+        """The values that decide: a column for each known class."""
+        if self._machines is None:
             return self._start.decision_values(X)
-        outputs: NDArray[np.float64] = self._kernel(X, self._rows) @ self._coefficients
-        outputs += self._biases
+        outputs = self._machines.values(X)
         if self.decision == "machine":
             return outputs
         return np.where(outputs <= 0, outputs, self._start.decision_values(X))
@@ -247,3 +243,26 @@ class LACUSVMClassifier(ThetaClassifier):
         values = self._values(X)
         best = values.max(axis=1)
         return Verdict(values.argmax(axis=1), best < 0, -best)
+
+    def _state(self) -> State:
+        machines = {} if self._machines is None else self._machines.state("machines")
+        return self._start.state("start") | machines
+
+    def _restore(self, stored: StoredState) -> None:
+        self._start = OneVersusRest.restore(stored, "start", len(self.known_classes_))
+        self._machines = None
+        if self.new_class_index_ is not None:
+            self._machines = KernelExpansion.restore(stored, "machines", "n_known")
+
+
+def _kernel_with_mean(kernel: NDArray[np.float64], n_labeled: int) -> NDArray[np.float64]:
+    """Kernel of all rows, with the mean of the unlabelled ones as a last point."""
+    if not np.isfinite(kernel).all():
+        raise ValueError("inner products of rows are not finite: scale the columns of X")
+    n_rows = len(kernel)
+    extended = np.empty((n_rows + 1, n_rows + 1))
+    extended[:-1, :-1] = kernel
+    extended[-1, :-1] = kernel[n_labeled:].mean(axis=0)
+    extended[:-1, -1] = extended[-1, :-1]
+    extended[-1, -1] = extended[-1, n_labeled:-1].mean()
+    return extended

@@ -1,4 +1,4 @@
-"""An open set played with known classes: some of them pretend to be unknown."""
+"""Simulations of an open set: some known classes are held out as if they were unknown."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest.baselines._base import check_fraction
+from lacforest.baselines._parameters import check_fraction
 
-# A simulation needs two classes that stay known and one that pretends to be unknown.
+# A simulation needs two classes that stay known and one that is held out.
 LEAST_CLASSES = 3
 # Thresholds that tuning tries; the authors' grids are not known.
 THRESHOLDS = np.arange(1, 100) / 100
 
 
 def check_threshold(threshold: Any) -> None:
-    """A share, or the word for one that a simulation finds."""
+    """Reject anything but a share or "tuned"."""
     if not isinstance(threshold, str):
         check_fraction("threshold", threshold)
     elif threshold != "tuned":
@@ -25,7 +25,7 @@ def check_threshold(threshold: Any) -> None:
 
 
 class Simulation(NamedTuple):
-    """Row numbers: to fit on, and to judge, of known and of would-be unknown classes."""
+    """Row numbers: rows to fit on, and rows to judge of known and of held-out classes."""
 
     fitting: NDArray[np.intp]
     known: NDArray[np.intp]
@@ -72,13 +72,13 @@ def best_threshold(
     Parameters
     ----------
     judged : list of (scores of known rows, whether their class was right, scores of unknown rows)
-        One entry a simulation.
+        One entry per simulation.
     grid : float64 array
         Thresholds to try.
     accepts : callable
-        Takes scores and a threshold, and tells which rows count as known.
+        Takes scores and a threshold, and returns which rows count as known.
     weight : float, default=0.5
-        Weight of accuracy on known rows; that on unknown rows has the rest.
+        Weight of accuracy on known rows; that on unknown rows has weight ``1 - weight``.
     """
     values = np.zeros(len(grid))
     for of_known, right, of_unknown in judged:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state, gen_batches
 
-from lacforest._parameters import check_int
-from lacforest.baselines._base import AugmentedClassifier, Problem, Verdict
+from lacforest._input.parameters import check_int
+from lacforest._utils.user_warnings import warn_user
+from lacforest.baselines._base import Problem, Verdict, VerdictMethod
+from lacforest.baselines._files import State, StoredState
 from lacforest.baselines._open_simulation import (
     LEAST_CLASSES,
     THRESHOLDS,
@@ -71,12 +72,12 @@ def distance_ratio(nearest: NDArray[np.float64]) -> NDArray[np.float64]:
     return ratio
 
 
-class OSNNClassifier(AugmentedClassifier):
-    """Open-set nearest neighbour [1]_: new is what lies between classes, or far from all.
+class OSNNClassifier(VerdictMethod):
+    """Open-set nearest neighbour [1]_: rows between classes, or far from all, are new.
 
-    R is the distance of a row to its nearest labelled row, over that to the nearest row of any
-    other class. The row is new if R exceeds a threshold, else it gets the label of its neighbour.
-    Far from all rows R tends to 1. Unlabelled rows are accepted and ignored.
+    R is the distance of a row to its nearest labelled row, divided by that to the nearest row of
+    any other class. The row is new if R exceeds a threshold, else it gets the label of its
+    neighbour. Far from all rows R tends to 1. Unlabelled rows are accepted and ignored.
 
     Parameters
     ----------
@@ -97,13 +98,14 @@ class OSNNClassifier(AugmentedClassifier):
     ----------
     threshold_ : float
     classes_, known_classes_, new_label_, new_class_index_
-        As in `LACForestClassifier`. There is a new class always.
+        As in `LACForestClassifier`. There is always a new class.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
-    Tuning needs three known classes. With two the threshold accepts 95 % of the labelled rows, each
-    judged by the others, and `fit` warns of it. ``threshold=1`` is the nearest neighbour rule.
+    Tuning needs three known classes. With two, the threshold accepts 95 % of the labelled rows,
+    each judged by the others, and `fit` warns. ``threshold=1`` is the nearest neighbour rule. A
+    ratio of distances is no probability, so there is no ``predict_proba``.
 
     References
     ----------
@@ -124,6 +126,9 @@ class OSNNClassifier(AugmentedClassifier):
 
     _uses_unlabeled: ClassVar[bool] = False
     _PAPER_TABLE: ClassVar[dict[str, Any]] = {"threshold": 0.95}
+    _WEIGHTLESS: ClassVar[str | None] = (
+        "it judges by the nearest labelled row, and a weight makes no row nearer"
+    )
 
     def __init__(
         self,
@@ -150,12 +155,11 @@ class OSNNClassifier(AugmentedClassifier):
         if not isinstance(self.threshold, str):
             self.threshold_ = float(self.threshold)
         elif problem.n_known < LEAST_CLASSES:
-            warnings.warn(
+            warn_user(
                 "tuning the threshold needs three known classes, and y has two: it is set to "
                 f"accept {_ACCEPTED:.0%} of the labelled rows. Pass a number to choose it "
                 "yourself.",
                 UserWarning,
-                stacklevel=3,
             )
             nearest = class_distances(problem.X, problem.X, problem.y, 2, leave_self_out=True)
             self.threshold_ = float(np.quantile(distance_ratio(nearest), _ACCEPTED))
@@ -179,3 +183,15 @@ class OSNNClassifier(AugmentedClassifier):
         nearest = class_distances(X, self._rows, self._codes, len(self.known_classes_))
         ratio = distance_ratio(nearest)
         return Verdict(nearest.argmin(axis=1), ratio > self.threshold_, ratio)
+
+    def _state(self) -> State:
+        return {
+            "threshold": self.threshold_,
+            "rows": self._rows,
+            "codes": self._codes.astype(np.int64),
+        }
+
+    def _restore(self, stored: StoredState) -> None:
+        self.threshold_ = stored.number("threshold", 0.0, 1.0)
+        self._rows = stored.array("rows", ("n_rows", "n_features"))
+        self._codes = stored.codes("codes", "n_rows")

@@ -1,67 +1,24 @@
-"""OVR-SVM: one machine for each known class; new is what all of them refuse."""
+"""OVR-SVM: one machine for each known class; a row is new if all of them reject it."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.svm import SVC
 
-from lacforest._parameters import is_real
-from lacforest.baselines._base import AugmentedClassifier, Problem, Verdict, check_positive
-
-
-def check_machine(C: Any, gamma: Any) -> None:
-    """Parameters of an RBF-SVC."""
-    check_positive("C", C)
-    if isinstance(gamma, str) and gamma in ("scale", "auto"):
-        return
-    if not is_real(gamma):
-        raise TypeError(f'gamma must be "scale", "auto" or a positive number, got {gamma!r}')
-    check_positive("gamma", gamma)
+from lacforest._utils.user_warnings import warn_user
+from lacforest.baselines._base import Problem, Verdict, VerdictMethod
+from lacforest.baselines._files import State, StoredState
+from lacforest.baselines._one_versus_rest import OneVersusRest, check_machine
 
 
-class OneVersusRest:
-    """K SVMs, each for one class against the others.
+class OVRSVMClassifier(VerdictMethod):
+    """One Gaussian SVM for each known class against the rest [1]_.
 
-    Of two classes one machine is trained, because the other is its negative.
-
-    Parameters
-    ----------
-    C : float
-    gamma : {"scale", "auto"} or float
-    kernel : {"rbf", "linear"}, default="rbf"
-    """
-
-    def __init__(self, C: float, gamma: Any, kernel: str = "rbf") -> None:
-        self.C = C
-        self.gamma = gamma
-        self.kernel = kernel
-
-    def fit(self, X: NDArray[np.float64], y: NDArray[np.intp], n_classes: int) -> OneVersusRest:
-        """Train on class codes; one class needs no machine."""
-        self.n_classes = n_classes
-        wanted = range(n_classes) if n_classes > 2 else range(1, n_classes)
-        self.machines = [
-            SVC(C=self.C, kernel=self.kernel, gamma=self.gamma).fit(X, y == code) for code in wanted
-        ]
-        return self
-
-    def decision_values(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Array (n_rows, n_classes), positive where a machine takes the row for its own."""
-        if self.n_classes == 1:
-            return np.ones((len(X), 1))
-        values = np.column_stack([machine.decision_function(X) for machine in self.machines])
-        return values if self.n_classes > 2 else np.hstack([-values, values])
-
-
-class OVRSVMClassifier(AugmentedClassifier):
-    """One Gaussian SVM for each known class against the rest [1]_; new is what all refuse.
-
-    Unlabelled rows are accepted and ignored. A row far from all others gets the biases of the
-    machines, and so is called new if all of them are negative, as they usually are.
+    A row is new if all machines reject it. Unlabelled rows are accepted and ignored. Far from all
+    rows the outputs tend to the biases of the machines, so such a row is new if all biases are
+    negative, as they usually are.
 
     Parameters
     ----------
@@ -78,14 +35,17 @@ class OVRSVMClassifier(AugmentedClassifier):
     Attributes
     ----------
     classes_, known_classes_, new_label_, new_class_index_
-        As in `LACForestClassifier`. There is a new class always.
+        As in `LACForestClassifier`. There is always a new class.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
-    With two known classes the machines are each other's negatives: one of them takes every row,
-    and no row is called new. `fit` warns of it. `novelty_score` still ranks rows, by closeness to
-    the boundary.
+    With two known classes each machine is the negative of the other: one of them accepts every row,
+    and no row is new. `fit` warns in this case. `novelty_score` still ranks rows, by closeness to
+    the boundary. Outputs are margins, so there is no ``predict_proba``.
+
+    Weights of rows are factors of C, as in `sklearn.svm.SVC`; ``gamma="scale"`` counts a row of
+    weight w as w rows.
 
     References
     ----------
@@ -123,18 +83,23 @@ class OVRSVMClassifier(AugmentedClassifier):
     def _learn(self, problem: Problem) -> None:
         self._need_two_classes(problem)
         if problem.n_known == 2:
-            warnings.warn(
-                "with two known classes one of the two machines accepts every row, and none is "
+            warn_user(
+                "with two known classes one of the two machines accepts every row, and no row is "
                 "called new: OVRSVMClassifier needs three. Use a method that learns from "
                 "unlabelled rows.",
                 UserWarning,
-                stacklevel=3,
             )
-        self._machines = OneVersusRest(self.C, self.gamma).fit(
-            problem.X, problem.y, problem.n_known
+        self._machines = OneVersusRest.train(
+            problem.X, problem.y, problem.weight, problem.n_known, self.C, self.gamma
         )
 
     def _judge(self, X: NDArray[np.float64]) -> Verdict:
         values = self._machines.decision_values(X)
         best = values.max(axis=1)
         return Verdict(values.argmax(axis=1), best <= 0, -best)
+
+    def _state(self) -> State:
+        return self._machines.state("machines")
+
+    def _restore(self, stored: StoredState) -> None:
+        self._machines = OneVersusRest.restore(stored, "machines", len(self.known_classes_))

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 
-# Curvature of two variables at one point: their sum alone has any.
+# Least curvature: two variables at one point have none along the line on which they are moved.
 cdef double FLAT = 1e-12
 
 
@@ -20,7 +20,7 @@ cdef inline int64_t _widest_gap(
     double* highest,
     double* lowest,
 ) noexcept nogil:
-    """Variable that may rise with most gain; that gain, and the least of those that may fall."""
+    """The variable with the highest gain that may rise; that gain, and the lowest that may fall."""
     cdef int64_t v, up = -1
     cdef double value
     highest[0] = -INFINITY
@@ -44,7 +44,7 @@ cdef inline int64_t _best_partner(
     const double[::1] field,
     int64_t up,
 ) noexcept nogil:
-    """Variable that may fall, with which the objective rises most (second order)."""
+    """The variable that may fall with which the objective rises most (second order)."""
     cdef int64_t v, down = -1
     cdef int32_t own = point[up], other
     cdef double difference, curvature, rise, best = -1.0, highest = gain[up] - field[own]
@@ -84,7 +84,7 @@ cdef inline void _step(
     if curvature < FLAT:
         curvature = FLAT
     length = (gain[up] - field[own] - (gain[down] - field[other])) / curvature
-    # A bound that is reached is reached exactly: the next search compares with it.
+    # Set a reached bound exactly, because the next search compares with it.
     if length >= to_high and to_high <= to_low:
         length = to_high
         alpha[up] = high[up]
@@ -129,7 +129,7 @@ def optimise(
                 break
             down = _best_partner(kernel, gain, low, alpha, point, field, up)
             if down < 0:
-                # Not a number somewhere: nothing compares with it.
+                # NaN among the values: no comparison holds.
                 break
             _step(kernel, gain, low, high, alpha, point, field, up, down)
             n_steps += 1
@@ -145,7 +145,7 @@ cdef void _check_shapes(
     const double[::1] alpha,
     const double[::1] field,
 ) except *:
-    """The loops index without checks."""
+    """Check the sizes, because the loops index without checks."""
     cdef int64_t n_points = kernel.shape[0]
     if kernel.shape[1] != n_points or field.shape[0] != n_points:
         raise ValueError("kernel and field must have one row for each point")

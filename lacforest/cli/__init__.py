@@ -8,22 +8,25 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from lacforest import __version__
-from lacforest._persistence import ModelFileError
+from lacforest._model.container import ModelFileError
+from lacforest._utils.extras import MissingExtraError
+from lacforest._utils.printable import printable
+from lacforest._utils.version import __version__
 from lacforest.cli import _demo, _experiments, _fit, _inspect, _predict, _report, _theta
 from lacforest.cli._arguments import OneLineParser
 from lacforest.cli._output import OutputError
-from lacforest.tabular import MissingExtraError, TableError
+from lacforest.tabular import TableError
 
-# In the order of --help. A command is a module whose add_to(commands) adds its parser and sets the
-# function `run`, which takes the parsed words and returns the exit code.
+# In the order of --help. A command is a module with a function add_to(commands), which adds a
+# parser with the default `run`: a function that takes the parsed arguments and returns the exit
+# code.
 COMMANDS = (_fit, _predict, _theta, _report, _inspect, _demo, _experiments)
 
 _FAILED, _MISTAKE, _STOPPED = 1, 2, 130
-# What the user can put right; anything else is our fault.
+# Errors that the user can correct; all others are defects of lacforest.
 _MISTAKES = (MissingExtraError, ModelFileError, OSError, OutputError, TableError)
 
-# Only writing fails like this, and every file that is written has a name.
+# Only writing raises these, and without a file name only to standard output.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _EXAMPLES = """\
@@ -34,14 +37,14 @@ examples:
   lacforest report model.lac new.csv -o report.html
   lacforest inspect model.lac
 
-exit codes: 0 done, 1 failed, 2 a mistake in the command or its files, 130 stopped
+exit codes: 0 success, 1 failure, 2 error in the command or its files, 130 interrupted
 """
 
 
 def _parser() -> OneLineParser:
     parser = OneLineParser(
         prog="lacforest",
-        description="Learn known classes from labelled rows, and what is new from unlabelled ones.",
+        description="Learn known classes from labelled rows, and a new class from unlabelled rows.",
         epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"lacforest {__version__}")
@@ -57,12 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : list of str or None, default=None
-        Words after the name of the command; None means those of this process.
+        Arguments of the command; None means those of this process.
 
     Returns
     -------
     int
-        0 if all went well, 1 for a failure, 2 for a mistake of the user, 130 if stopped.
+        0 for success, 1 for a failure, 2 for an error of the user, 130 if interrupted.
     """
     debug = False
     try:
@@ -71,23 +74,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = given.run(given)
         sys.stdout.flush()
         return code
-    except SystemExit as stop:  # argparse has said why
+    except SystemExit as stop:  # argparse has printed the reason
         return stop.code if isinstance(stop.code, int) else _FAILED
     except BrokenPipeError:
-        # Who reads has gone, as in `lacforest ... | head`: no word, also not at exit.
+        # The reader has gone, as in `lacforest ... | head`: stay silent, also at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _FAILED
     except BaseException as error:
         if debug:
             traceback.print_exc()
         message, code = _explained(error)
-        print(f"lacforest: {' '.join(message.split())}", file=sys.stderr)
+        print(f"lacforest: {printable(' '.join(message.split()))}", file=sys.stderr)
         return code
 
 
 def _explained(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
-        return "stopped", _STOPPED
+        return "interrupted", _STOPPED
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return f"{error.filename}: {error.strerror}", _MISTAKE
     if isinstance(error, OSError) and error.errno in _FULL:
@@ -96,4 +99,4 @@ def _explained(error: BaseException) -> tuple[str, int]:
         return str(error), _MISTAKE
     if isinstance(error, MemoryError):
         return f"not enough memory ({error})", _FAILED
-    return f"{type(error).__name__}: {error} (--debug shows where)", _FAILED
+    return f"{type(error).__name__}: {error} (--debug shows the traceback)", _FAILED

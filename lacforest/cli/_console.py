@@ -1,4 +1,4 @@
-"""What a command tells: progress and notes to people, results to people or programs."""
+"""Output of a command: progress and notes for people, results for people or programs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lacforest._watching import watching
+from lacforest._utils.printable import printable
+from lacforest._utils.progress import watching
 
 _CLEAR = "\r\x1b[K"
 
 
 def _make_bar(**options: Any) -> Any:
-    """A bar that goes when it is done; None without tqdm, for work goes on without one as well."""
+    """A transient progress bar, or None without tqdm."""
     try:
         tqdm = importlib.import_module("tqdm").tqdm
     except ModuleNotFoundError:
@@ -32,7 +33,7 @@ class Console:
     given : Namespace
         With ``quiet`` and ``json``.
     to_stderr : bool, default=False
-        Whether results go there because standard output holds a table.
+        Print results to standard error, because standard output is used for a table.
     """
 
     def __init__(self, given: argparse.Namespace, to_stderr: bool = False) -> None:
@@ -41,10 +42,10 @@ class Console:
         self._is_live = sys.stderr.isatty() and not given.quiet
 
     @contextmanager
-    def stage(self, text: str) -> Iterator[None]:
-        """Show on a terminal what is going on as long as the block runs."""
+    def activity(self, text: str) -> Iterator[None]:
+        """Show on a terminal what the block does while it runs."""
         if self._is_live:
-            print(f"{text} ...", end="", file=sys.stderr, flush=True)
+            print(f"{printable(text)} ...", end="", file=sys.stderr, flush=True)
         try:
             yield
         finally:
@@ -53,7 +54,7 @@ class Console:
 
     @contextmanager
     def counting_trees(self, text: str) -> Iterator[None]:
-        """Like `stage`, with a bar for what the fits of the block say of their trees."""
+        """Like `activity`, with a progress bar for the trees that the block grows."""
         if not self._is_live:
             yield
             return
@@ -70,7 +71,7 @@ class Console:
                 bars.append((what, bar))
             bars[-1][1].update(n_done - bars[-1][1].n)
 
-        with self.stage(text), watching(show):
+        with self.activity(text), watching(show):
             try:
                 yield
             finally:
@@ -78,7 +79,7 @@ class Console:
                     bar.close()
 
     def with_bar(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """The same frames, their rows counted by a bar on a terminal."""
+        """The same frames, with a progress bar that counts their rows on a terminal."""
         bar = _make_bar(unit=" rows", unit_scale=True) if self._is_live else None
         try:
             for frame in frames:
@@ -89,14 +90,14 @@ class Console:
             if bar is not None:
                 bar.close()
 
-    def tell(self, facts: dict[str, Any], lines: Sequence[str]) -> None:
-        """Print the result: `facts` as JSON if that was asked for, else `lines`."""
+    def print_result(self, facts: dict[str, Any], lines: Sequence[str]) -> None:
+        """Print the result: `facts` with --json, otherwise `lines`."""
         if self._json:
             text = json.dumps(facts, indent=2, allow_nan=False)
         elif self._quiet:
             return
         else:
-            text = "\n".join(lines)
+            text = "\n".join(map(printable, lines))
         print(text, file=sys.stderr if self._to_stderr else sys.stdout)
 
 
@@ -106,10 +107,10 @@ def table_of(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def share(n: int, total: int, what: str) -> str:
-    """A count and its share of a total."""
+    """A count and its share of the total."""
     return f"{n:,} of {total:,} {what} ({n / total:.1%})"
 
 
 def size_of(n_bytes: int) -> str:
-    """A file size for people."""
+    """A file size for people to read."""
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"

@@ -1,4 +1,4 @@
-"""lacforest experiments: the paper's experiments, which have a command line of their own."""
+"""lacforest experiments: the paper's experiments, which have their own command line."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def add_to(commands: Any) -> None:
-    """Add the command; its words are left to the experiments, --help included."""
+    """Add the command; its arguments, --help included, are parsed by the experiments."""
     parser = commands.add_parser(
         "experiments",
         help="run the paper's experiments",
         add_help=False,
-        prefix_chars="\0",  # no word can begin with it: nothing is an option here
+        prefix_chars="\0",  # no argument can begin with it, so nothing is an option here
     )
     parser.add_argument("words", nargs="*")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Hand over."""
-    from lacforest.experiments.__main__ import main
+    """Pass the arguments on."""
+    from lacforest.experiments.command import main
 
     return main(given.words)

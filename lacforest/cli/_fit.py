@@ -1,4 +1,4 @@
-"""lacforest fit: two tables in, a model file out."""
+"""lacforest fit: from two tables to a model file."""
 
 from __future__ import annotations
 
@@ -6,29 +6,24 @@ import argparse
 import time
 import warnings
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest._base_forest import BaseLACForest
+from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import check_output, writing
 from lacforest.cli._tables import make_coder, read_tables
-from lacforest.mixture import make_estimator
+from lacforest.ensemble.base import BaseLACForest
+from lacforest.ensemble.registry import FORESTS
+from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
 from lacforest.tabular import TabularModel
-from lacforest.tabular._csv import WORDS
+from lacforest.tabular.kinds import CONTENTS
 
-# Methods of estimating theta, and those that diagnose uses.
-METHODS = ("auto", "rank_mixture", "best_bin", "km1", "km2")
-DIAGNOSED = ("auto", "rank_mixture")
-FORESTS: dict[str, type[BaseLACForest]] = {
-    "lacforest": LACForestClassifier,
-    "lacextratrees": LACExtraTreesClassifier,
-}
-# Classes whose names a summary lists.
+# Number of classes that the summary lists.
 _LISTED = 8
 
 _EXAMPLES = """\
@@ -50,7 +45,7 @@ def _theta(text: str) -> float | str:
             f"{text!r} is neither a number nor one of {', '.join(METHODS)}"
         ) from None
     if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"{text} does not lie strictly between 0 and 1")
+        raise argparse.ArgumentTypeError(f"{text} must lie strictly between 0 and 1")
     return value
 
 
@@ -59,8 +54,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "fit",
         help="learn from labelled and unlabelled rows",
-        description="Learn from a table of labelled rows and a table of unlabelled ones, and write "
-        "a model file. Tables are CSV, TSV, Parquet or NPZ.",
+        description="Learn from a table of labelled rows and a table of unlabelled rows, and write "
+        "a model file. Tables are CSV, TSV, Parquet or NPZ files.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
@@ -71,28 +66,28 @@ def add_to(commands: Any) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="table of unlabelled rows, some of them of classes that nobody labelled",
+        help="table of unlabelled rows, which may contain new classes",
     )
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the model file")
     add(
         "--theta",
         type=_theta,
         default="auto",
-        help="share of unlabelled rows that are new: a number in (0, 1), or how to estimate it: "
-        f"{', '.join(METHODS)} (default: auto)",
+        help="share of new rows among unlabelled ones: a number in (0, 1), or a method to estimate "
+        f"it: {', '.join(METHODS)} (default: auto)",
     )
     add(
         "--method",
         choices=tuple(FORESTS),
         default="lacforest",
-        help="the paper's forest, or our extremely randomised trees, more accurate as a rule "
+        help="the paper's forest, or extremely randomised trees, which are usually more accurate "
         "(default: lacforest)",
     )
     add(
         "--trees",
-        type=_arguments.at_least(1),
+        type=at_least(1),
         metavar="N",
-        help="(default: 100 of lacforest, 300 of lacextratrees)",
+        help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
     )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
@@ -102,7 +97,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Fit, save, and say what was found."""
+    """Fit, save, and print a summary."""
     started = time.perf_counter()
     console = Console(given)
     check_output(given.output, [given.labelled, given.unlabeled])
@@ -119,8 +114,8 @@ def run(given: argparse.Namespace) -> int:
     ):
         warnings.simplefilter("always")
         sources = (str(given.labelled), str(given.unlabeled))
-        model.fit(labeled, given.target, unlabeled, sources)
-        predicted = Counter(model.predict(unlabeled)["predicted_label"].tolist())
+        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
+    predicted = Counter(scored["predicted_label"].tolist())
     with writing(given.output):
         model.save(given.output)
     facts = _facts(model, len(labeled), predicted, [str(warning.message) for warning in caught])
@@ -129,17 +124,17 @@ def run(given: argparse.Namespace) -> int:
         "output": str(given.output),
         "bytes": given.output.stat().st_size,
     }
-    console.tell(facts, _lines(facts, given))
+    console.print_result(facts, _lines(facts, given))
     return 0
 
 
 def _theta_of(given: argparse.Namespace) -> Any:
-    """The share as given, or an estimator that finds what `lacforest theta` finds."""
+    """The given share, or an estimator with the same result as `lacforest theta`."""
     if isinstance(given.theta, float):
         return given.theta
     seed = given.seed
     if given.theta in DIAGNOSED:
-        # diagnose draws the seed of its estimator like this.
+        # The same seed as that of the estimator in diagnose.
         seed = int(np.random.RandomState(given.seed).randint(0, 2**31))
     return make_estimator(given.theta, random_state=seed)
 
@@ -159,6 +154,8 @@ def _facts(
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
         "called_new": predicted[forest.new_label_],
         "trees": len(forest.estimators_),
+        "findings": finding_facts(forest),
+        "drifted": _suspects(model),
         "notes": model.notes,
         "warnings": caught,
     }
@@ -167,7 +164,7 @@ def _facts(
 def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
     classes = [str(label) for label in facts["classes"]]
     named = ", ".join(classes[:_LISTED]) + (", ..." if len(classes) > _LISTED else "")
-    columns = ", ".join(f"{n} of {WORDS[kind]}" for kind, n in facts["columns"].items())
+    columns = ", ".join(f"{n} of {CONTENTS[kind]}" for kind, n in facts["columns"].items())
     if "text" in facts["columns"]:
         columns += f" ({given.categories})"
     rows = [
@@ -178,7 +175,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         (
             "new",
             share(facts["called_new"], facts["unlabelled_rows"], "unlabelled rows")
-            + f", called {facts['new_label']!r}",
+            + f", label {facts['new_label']!r}",
         ),
         ("forest", f"{facts['trees']} trees of {facts['features']} features"),
         ("time", f"{facts['seconds']:.1f} s"),
@@ -186,11 +183,36 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
     ]
     lines = table_of(rows)
     lines += [f"note: {note}" for note in facts["notes"]]
+    if facts["drifted"]:
+        lines.append(
+            f"drift: the tables differ in {', '.join(facts['drifted'])}, as by a time stamp, an "
+            f"id, other units or another season; try --drop {','.join(facts['drifted'])}"
+        )
     return lines + [f"warning: {text}" for text in facts["warnings"]]
 
 
+def finding_facts(forest: BaseLACForest) -> list[dict[str, str]]:
+    """What the fit found about its assumptions."""
+    return [asdict(found) for found in forest.fit_findings_]
+
+
+def _suspects(model: TabularModel) -> list[str]:
+    """Columns of the table that have drifted, as far as the fit can tell."""
+    features = {
+        name
+        for found in model.forest.fit_findings_
+        if found.topic == "drift" and found.level != "ok"
+        for name in found.columns
+    }
+    return [
+        column.name
+        for column in model.coder.columns_
+        if not features.isdisjoint(column.feature_names)
+    ]
+
+
 def theta_line(theta: float, interval: list[float] | None) -> str:
-    """Theta with its interval, or that it was given."""
+    """Theta with its interval, or a remark that it was given."""
     if interval is None:
-        return f"{theta:.3f}, as given"
+        return f"{theta:.3f} (given)"
     return f"{theta:.3f}, interval {interval[0]:.3f} to {interval[1]:.3f}"

@@ -1,4 +1,4 @@
-"""lacforest inspect: what a model file holds."""
+"""lacforest inspect: the content of a model file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from lacforest._utils.printable import printable, shown
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, size_of, table_of
-from lacforest.cli._fit import theta_line
+from lacforest.cli._fit import finding_facts, theta_line
 from lacforest.tabular import TabularModel
 
-# Columns and categories that the text shows; JSON holds all.
+# Number of columns and categories in the text output; JSON contains all.
 _SHOWN = 10
+_MAX_NAME = 60
 
 _EXAMPLES = """\
 examples:
@@ -27,8 +29,9 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "inspect",
-        help="show what a model file holds",
-        description="Show classes, theta, trees, and the columns of a model with their importance.",
+        help="show the content of a model file",
+        description="Show the classes, theta, trees and columns of a model, with the importance of "
+        "each column.",
         epilog=_EXAMPLES,
     )
     parser.add_argument("model", type=Path, help="model file")
@@ -39,12 +42,12 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Load the model and describe it."""
     facts = _facts(TabularModel.load(given.model), given.model)
-    Console(given).tell(facts, _lines(facts))
+    Console(given).print_result(facts, _lines(facts))
     return 0
 
 
 def _depth(tree: Any) -> int:
-    """Levels below the root, level by level: far fewer steps than nodes."""
+    """Depth of a tree, computed level by level: far fewer steps than nodes."""
     level, depth = np.zeros(1, dtype=np.intp), -1
     while len(level):
         depth += 1
@@ -82,10 +85,17 @@ def _facts(model: TabularModel, path: Path) -> dict[str, Any]:
         "mean_depth": float(np.mean(depths)),
         "max_depth": max(depths),
         "columns": columns,
+        "findings": finding_facts(forest),
         "dropped": model.coder.dropped_,
         "missing": list(model.coder.missing),
         "notes": model.notes,
     }
+
+
+def _shortened(name: str) -> str:
+    """A name for a table of text: escaped, and cut if it is long."""
+    text = printable(name)
+    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 3] + "..."
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
@@ -96,7 +106,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         rows.append(("target", facts["target"]))
     rows.append(("classes", classes))
     if facts["theta"] is not None:
-        rows.append(("new", f"called {facts['new_label']!r}"))
+        rows.append(("new", f"label {facts['new_label']!r}"))
         rows.append(("theta", theta_line(facts["theta"], facts["theta_interval"])))
     rows += [
         (
@@ -112,15 +122,21 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     ]
     lines = table_of(rows)
     ranked = sorted(facts["columns"], key=lambda column: -float(column["importance"]))
-    width = max(len(column["name"]) for column in ranked[:_SHOWN])
-    for column in ranked[:_SHOWN]:
-        line = f"  {column['name']:<{width}}  {column['importance']:6.1%}  {column['kind']}"
+    names = [_shortened(column["name"]) for column in ranked[:_SHOWN]]
+    width = max(map(len, names))
+    for name, column in zip(names, ranked, strict=False):
+        line = f"  {name:<{width}}  {column['importance']:6.1%}  {column['kind']}"
         if column["kind"] == "text":
-            shown = ", ".join(column["categories"][:_SHOWN])
+            some = ", ".join(map(_shortened, column["categories"][:_SHOWN]))
             more = ", ..." if len(column["categories"]) > _SHOWN else ""
-            line += f", {column['coding']}: {shown}{more}"
+            line += f", {column['coding']}: {some}{more}"
         lines.append(line)
     if len(ranked) > _SHOWN:
         lines.append(f"  and {len(ranked) - _SHOWN} more")
-    lines += [f"left out: {name!r}, {why}" for name, why in facts["dropped"].items()]
+    lines += [
+        printable(f"{found['level']}: {found['topic']}: {found['text']}")
+        for found in facts["findings"]
+        if found["level"] != "ok"
+    ]
+    lines += [f"left out: {shown(name)}, {why}" for name, why in facts["dropped"].items()]
     return lines + [f"note: {note}" for note in facts["notes"]]

@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all."""
+"""Files that commands write, completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lacforest._atomic import atomic_file
-from lacforest.tabular._errors import load_extra
+from lacforest._utils.atomic import atomic_file
+from lacforest._utils.extras import load_extra
 
-# Decimals of scores in text files.
+# Number of decimals of scores in text files.
 _DECIMALS = 6
+# First characters by which a spreadsheet takes a text for a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class OutputError(Exception):
-    """A file cannot be written; the message says why."""
+    """A file cannot be written; the message gives the reason."""
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Errors of the system as errors of this file, whatever its temporary name is."""
+    """Raise system errors as errors of this file instead of its temporary name."""
     try:
         yield
     except OSError as error:
@@ -30,28 +32,38 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_output(path: Path, inputs: Collection[Path]) -> None:
-    """Complain about an output that cannot be written before the work starts, not after."""
+    """Raise if the output cannot be written, before the work starts."""
     if path.is_dir():
         raise OutputError(f"{path} cannot be written: it is a folder")
     if path.exists() and not path.is_file():
-        # The rename at the end would put a plain file in the place of, say, /dev/null.
+        # The final rename would replace a device such as /dev/null by a file.
         raise OutputError(f"{path} cannot be written: it is a device or a pipe, not a file")
     if not path.parent.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"{path} cannot be written: no permission in folder {path.parent}")
     if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
-        raise OutputError(f"{path} is an input: write to another file")
+        raise OutputError(f"{path} is also an input: write to another file")
+
+
+def _without_formula(cell: Any) -> Any:
+    """The cell, or its text behind an apostrophe if a spreadsheet would evaluate it."""
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS):
+        return f"'{cell}"
+    return cell
 
 
 class _TextTable:
-    """Frames as one CSV or TSV."""
+    """Writes frames into one CSV or TSV file."""
 
-    def __init__(self, file: Any, separator: str) -> None:
+    def __init__(self, file: Any, separator: str, escape_formulas: bool) -> None:
         self._file, self._separator = file, separator
+        self._escape_formulas = escape_formulas
         self._has_header = False
 
     def write(self, frame: Any) -> None:
+        if self._escape_formulas:
+            frame = frame.map(_without_formula).rename(columns=_without_formula)
         floats = frame.select_dtypes("float").columns
         text = frame.round(dict.fromkeys(floats, _DECIMALS)).to_csv(
             index=False, header=not self._has_header, sep=self._separator, lineterminator="\n"
@@ -64,7 +76,7 @@ class _TextTable:
 
 
 class _ParquetTable:
-    """Frames as one Parquet file; the first decides the types."""
+    """Writes frames into one Parquet file; the first frame determines the types."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -75,7 +87,7 @@ class _ParquetTable:
         if self._writer is None:
             schema = arrow.Schema.from_pandas(frame, preserve_index=False).remove_metadata()
             for place, field in enumerate(schema):
-                if arrow.types.is_null(field.type):  # no value so far: text holds any
+                if arrow.types.is_null(field.type):  # no value so far: text can represent any
                     schema = schema.set(place, field.with_type(arrow.string()))
             self._writer = load_extra("pyarrow.parquet").ParquetWriter(self._file, schema)
         table = arrow.Table.from_pandas(frame, self._writer.schema, preserve_index=False)
@@ -86,27 +98,31 @@ class _ParquetTable:
 
 
 class TableWriter:
-    """Writes frames below each other into one table: CSV, TSV or Parquet by name, - to stdout.
+    """Writes frames into one table: CSV, TSV or Parquet by its suffix; - is standard output.
 
     Parameters
     ----------
     path : Path
-        ``Path("-")`` is CSV on standard output.
+        ``Path("-")`` means CSV on standard output.
+    escape_formulas : bool, default=False
+        Put an apostrophe before texts that a spreadsheet would evaluate. Not in Parquet, which
+        spreadsheets do not open.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, escape_formulas: bool = False) -> None:
         self._path = path
+        self._escape_formulas = escape_formulas
         self.is_stdout = str(path) == "-"
         suffix = ".csv" if self.is_stdout else path.suffix.lower()
         if suffix not in (".csv", ".tsv", ".parquet"):
-            raise OutputError(f"{path}: the name of the output ends in .csv, .tsv or .parquet")
+            raise OutputError(f"{path}: the name of the output must end in .csv, .tsv or .parquet")
         self._suffix = suffix
 
     @contextmanager
     def open(self) -> Iterator[Any]:
-        """A function that writes one frame."""
+        """Open the table; yields a function that writes one frame."""
         if self.is_stdout:
-            yield _TextTable(sys.stdout.buffer, ",").write
+            yield _TextTable(sys.stdout.buffer, ",", self._escape_formulas).write
             sys.stdout.buffer.flush()
             return
         with atomic_file(self._path, lambda: writing(self._path)) as file:
@@ -114,7 +130,8 @@ class TableWriter:
             if self._suffix == ".parquet":
                 table = _ParquetTable(file)
             else:
-                table = _TextTable(file, "\t" if self._suffix == ".tsv" else ",")
+                separator = "\t" if self._suffix == ".tsv" else ","
+                table = _TextTable(file, separator, self._escape_formulas)
 
             def write(frame: Any) -> None:
                 with writing(self._path):

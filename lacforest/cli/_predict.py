@@ -1,4 +1,4 @@
-"""lacforest predict: a model file and a table in, a scored table out."""
+"""lacforest predict: from a model file and a table to a scored table."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from lacforest._utils.arguments import names
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
-from lacforest.tabular import TabularModel, UnseenValues
+from lacforest.tabular import TabularModel
 
 ROW = "row"
-# A piece of the table has about this many numbers: 64 MB, and as much again for its text.
+# Numbers per piece of the table: 64 MB, and the same again for text.
 _CELLS = 1 << 23
 _MOST_ROWS = 100_000
 
 _EXAMPLES = """\
-The output has a row for each row of the table, in the same order: its number, the columns of
---keep, predicted_label, novelty_score (the probability of the new class; higher is newer), and the
-probability of every known class. Score and probabilities sum to one.
+The output has one row per row of the table, in the same order: the row number, the columns of
+--keep, predicted_label, novelty_score (the probability of the new class), and the probability of
+every known class. The score and the probabilities sum to one.
 
 examples:
   lacforest predict model.lac new.csv -o scored.csv
@@ -34,13 +35,13 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "predict",
-        help="score rows by a model",
-        description="Give every row of a table a label and a novelty score. The table may be "
-        "larger than memory.",
+        help="score the rows of a table by a model",
+        description="Compute a label and a novelty score for every row of a table. The table may "
+        "be larger than memory.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
-    add("model", type=Path, help="model file of lacforest fit")
+    add("model", type=Path, help="model file written by lacforest fit")
     add("table", type=Path, help="table to score: CSV, TSV, Parquet or NPZ")
     add(
         "-o",
@@ -48,15 +49,20 @@ def add_to(commands: Any) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help="scored table: .csv, .tsv or .parquet; - prints CSV",
+        help="scored table: .csv, .tsv or .parquet; - prints CSV to standard output",
     )
     add(
         "--keep",
-        type=_arguments.names,
+        type=names,
         action="extend",
         default=[],
         metavar="COLS",
-        help="columns to copy, with commas between them",
+        help="columns to copy, separated by commas",
+    )
+    add(
+        "--escape-formulas",
+        action="store_true",
+        help="put ' before texts that begin with = + - @, which a spreadsheet would evaluate",
     )
     _arguments.add_jobs(parser)
     _arguments.add_encoding(parser)
@@ -65,13 +71,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Score the table piece by piece."""
+    """Score the table in pieces."""
     started = time.perf_counter()
-    writer = TableWriter(given.output)
+    writer = TableWriter(given.output, given.escape_formulas)
     console = Console(given, to_stderr=writer.is_stdout)
     if not writer.is_stdout:
         check_output(given.output, [given.model, given.table])
-    with console.stage(f"reading {given.model}"):
+    with console.activity(f"reading {given.model}"):
         model = TabularModel.load(given.model)
     model.forest.set_params(n_jobs=given.jobs)
     n_columns = len(model.coder.feature_names) + len(given.keep)
@@ -81,37 +87,42 @@ def run(given: argparse.Namespace) -> int:
         chunk_rows=min(_MOST_ROWS, _CELLS // n_columns + 1),
         encoding=given.encoding,
     )
-    n_rows, unseen, labels = 0, UnseenValues(), Counter[Any]()
+    unseen: dict[str, tuple[int, str]] = {}
+    n_rows, labels = 0, Counter[Any]()
     with writer.open() as write:
         for frame in console.with_bar(frames):
             scored = model.predict(frame, unseen, str(given.table))
             labels.update(scored["predicted_label"].tolist())
             for place, name in enumerate([ROW, *given.keep]):
                 if name in scored.columns:
-                    raise OutputError(f"--keep {name}: the output has a column of that name")
+                    raise OutputError(
+                        f"--keep {name}: the output already has a column of that name"
+                    )
                 values = range(n_rows + 1, n_rows + len(frame) + 1) if place == 0 else frame[name]
                 scored.insert(place, name, values)
             write(scored)
             n_rows += len(frame)
     facts = _facts(model, labels, unseen)
     facts |= {"seconds": round(time.perf_counter() - started, 3), "output": str(given.output)}
-    console.tell(facts, _lines(facts))
+    console.print_result(facts, _lines(facts))
     return 0
 
 
-def _facts(model: TabularModel, labels: Counter[Any], unseen: UnseenValues) -> dict[str, Any]:
+def _facts(
+    model: TabularModel, labels: Counter[Any], unseen: dict[str, tuple[int, str]]
+) -> dict[str, Any]:
     notes = [*model.notes]
-    for name, n in unseen.rows.items():
+    for name, (n_rows, example) in unseen.items():
         notes.append(
-            f"column {name!r}: {n} rows hold a text that was in no row of the fit, for instance "
-            f"{unseen.examples[name]!r}; it counts as missing"
+            f"column {name!r}: {n_rows} rows contain a text that did not occur in the fit, for "
+            f"instance {example!r}; it counts as missing"
         )
     new = model.forest.new_label_
     return {
         "rows": labels.total(),
         "called_new": None if new is None else labels[new],
         "labels": {str(label): labels[label] for label in model.forest.classes_.tolist()},
-        "unseen_rows": unseen.rows,
+        "unseen_rows": {name: n_rows for name, (n_rows, _) in unseen.items()},
         "notes": notes,
     }
 

@@ -1,4 +1,4 @@
-"""lacforest report: a model file and a table in, an HTML page out."""
+"""lacforest report: from a model file and a table to an HTML page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import check_output, writing
-from lacforest.tabular import TableError, TabularModel, UnseenValues
-from lacforest.tabular._errors import load_extra
+from lacforest.tabular import TableError, TabularModel
 
 _EXAMPLES = """\
 examples:
@@ -23,16 +23,16 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="write an HTML page about a model and some rows",
-        description="Write one HTML file with figures and pictures: what is new in a table, and "
-        "how good the model is if a column says what the rows are. It needs no network.",
+        help="write an HTML report about a model and a table",
+        description="Write one HTML file with measures and plots: what is new in a table and, if a "
+        "column contains the true labels, how good the model is. It needs no network access.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
-    add("model", type=Path, help="model file of lacforest fit")
+    add("model", type=Path, help="model file written by lacforest fit")
     add("table", type=Path, help="rows to report on: CSV, TSV, Parquet or NPZ")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the HTML file")
-    add("--truth", metavar="COL", help="a column that says what the rows are")
+    add("--truth", metavar="COL", help="the column of true labels")
     _arguments.add_jobs(parser)
     _arguments.add_encoding(parser)
     _arguments.add_common(parser)
@@ -40,25 +40,24 @@ def add_to(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Read model and table, and write the page."""
+    """Read the model and the table, and write the page."""
     load_extra("matplotlib")
     from lacforest.report import write_report
 
     console = Console(given)
     check_output(given.output, [given.model, given.table])
-    with console.stage(f"reading {given.model}"):
+    with console.activity(f"reading {given.model}"):
         model = TabularModel.load(given.model)
     if model.forest.new_class_index_ is None:
-        raise TableError(f"{given.model} was fitted without unlabelled rows: nothing can be new")
+        raise TableError(f"{given.model} was fitted without unlabelled rows and has no new class")
     model.forest.set_params(n_jobs=given.jobs)
     keep = [] if given.truth is None else [given.truth]
-    with console.stage(f"reading {given.table}"):
+    with console.activity(f"reading {given.table}"):
         pieces = list(model.iter_file(given.table, keep=keep, encoding=given.encoding))
         frame = load_extra("pandas").concat(pieces, ignore_index=True)
-    unseen = UnseenValues()
-    X = model.coder.encode(frame, unseen, str(given.table))
+    X = model.coder.encode(frame, source=str(given.table))
     truth = None if given.truth is None else _read_truth(model, frame, given)
-    with console.stage("drawing"), writing(given.output):
+    with console.activity("drawing"), writing(given.output):
         write_report(
             given.output,
             model.forest,
@@ -71,12 +70,12 @@ def run(given: argparse.Namespace) -> int:
     n_new = int((model.forest.predict(X) == model.forest.new_label_).sum())
     facts = {"rows": len(X), "new": n_new, "report": str(given.output)}
     lines = [("rows", f"{len(X):,}"), ("new", share(n_new, len(X), "rows"))]
-    console.tell(facts, table_of([*lines, ("report", str(given.output))]))
+    console.print_result(facts, table_of([*lines, ("report", str(given.output))]))
     return 0
 
 
 def _read_truth(model: TabularModel, frame: Any, given: argparse.Namespace) -> Any:
-    """What the rows are, of the type of the known classes."""
+    """True labels, converted to the type of the known classes."""
     values = frame[given.truth]
     if values.isna().any():
         row = int(values.isna().to_numpy().argmax()) + 1
@@ -87,6 +86,6 @@ def _read_truth(model: TabularModel, frame: Any, given: argparse.Namespace) -> A
         return values.astype(float).astype("int64").to_numpy()
     except ValueError:
         raise TableError(
-            f"column {given.truth!r} of {given.table} holds text, and the classes of the model "
+            f"column {given.truth!r} of {given.table} contains text, but the classes of the model "
             "are numbers"
         ) from None

@@ -1,4 +1,4 @@
-"""Labelled and unlabelled tables as the words of a command describe them."""
+"""Labelled and unlabelled tables, read and coded by the options of a command."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lacforest.tabular import TableCoder, read_table
 
 
 def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) -> list[Any]:
-    """Frames of several files, read as the options of `add_tables` say."""
+    """Frames of several files, read by the options of `add_tables`."""
     frames = []
     for path in paths:
-        with console.stage(f"reading {path}"):
+        with console.activity(f"reading {path}"):
             frame = read_table(
                 path, text=given.text, missing=given.missing, encoding=given.encoding
             )
@@ -23,5 +23,5 @@ def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) 
 
 
 def make_coder(given: argparse.Namespace) -> TableCoder:
-    """The coder that the options of `add_tables` describe."""
+    """A coder with the options of `add_tables`."""
     return TableCoder(given.categories, drop=given.drop, text=given.text, missing=given.missing)

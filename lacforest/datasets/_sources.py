@@ -1,4 +1,4 @@
-"""Tables from files of three formats, and from OpenML."""
+"""Tables from npz, KEEL and idx files, and from OpenML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib.util
 import warnings
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,19 @@ _IDX_PARTS = ("train", "t10k")
 
 
 class UnreachableError(Exception):
-    """OpenML did not answer, or not with a dataset."""
+    """OpenML did not return a dataset."""
 
 
 def read_npz(path: Path) -> tuple[Any, Any]:
     """Arrays X and y of an npz file."""
     try:
-        # Opened here: NumPy leaves a file open that turns out to be broken.
+        # Opened here, because NumPy does not close a broken file.
         with open(path, "rb") as raw, np.load(raw) as file:
             return file["X"], file["y"]
     except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(
-            f"{path} is not an npz file with the arrays X and y, made for instance by "
-            f"numpy.savez_compressed(path, X=X, y=y): {error}"
+            f"{path} is not an npz file with the arrays X and y, such as "
+            f"numpy.savez_compressed(path, X=X, y=y) writes: {error}"
         ) from error
 
 
@@ -48,14 +48,23 @@ def find_keel(name: str) -> Path | None:
 
 
 def read_keel(path: Path) -> tuple[Any, Any]:
-    """Table and labels of a KEEL file: the class stands last."""
+    """Table and labels of a KEEL file; the class is the last column."""
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("@")]
     fields = [[entry.strip() for entry in line.split(",")] for line in lines]
-    return np.array([row[:-1] for row in fields], dtype=np.float64), [row[-1] for row in fields]
+    *columns, labels = zip(*fields, strict=True)
+    return np.column_stack([_numbers(column) for column in columns]), list(labels)
+
+
+def _numbers(entries: Sequence[str]) -> NDArray[np.float64]:
+    """Entries as numbers; the ranks of distinct texts where one entry is no number."""
+    try:
+        return np.array(entries, dtype=np.float64)
+    except ValueError:
+        return np.unique(entries, return_inverse=True)[1].astype(np.float64)
 
 
 def find_idx(folder: Path, name: str) -> Path | None:
-    """The folder with MNIST's four files: one called `name` below the given one, or that itself."""
+    """The folder with MNIST's four files: the subfolder `name`, or the given folder itself."""
     for place in (folder / name, folder):
         if _idx_file(place, f"{_IDX_PARTS[0]}-images-idx3-ubyte").is_file():
             return place
@@ -63,13 +72,13 @@ def find_idx(folder: Path, name: str) -> Path | None:
 
 
 def _idx_file(folder: Path, name: str) -> Path:
-    """A file as it is published, or unpacked."""
+    """The unpacked file, or the gzipped one as it is published."""
     plain = folder / name
     return plain if plain.is_file() else folder / f"{name}.gz"
 
 
 def read_idx_folder(folder: Path) -> tuple[Any, Any]:
-    """Images as rows, and labels, of MNIST's four files: training rows, then test rows."""
+    """Images as rows, and labels, from MNIST's four files: training rows, then test rows."""
     images = [_read_idx(_idx_file(folder, f"{part}-images-idx3-ubyte")) for part in _IDX_PARTS]
     labels = [_read_idx(_idx_file(folder, f"{part}-labels-idx1-ubyte")) for part in _IDX_PARTS]
     return np.concatenate([part.reshape(len(part), -1) for part in images]), np.concatenate(labels)
@@ -87,18 +96,18 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
         return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
     except (EOFError, OSError, IndexError, ValueError, zlib.error) as error:
         raise ValueError(
-            f"{path} is not a gzipped idx file of bytes; reinstall the package that it belongs "
-            f"to, or fetch it again: {error}"
+            f"{path} is not a valid idx file of bytes; reinstall the package that it belongs to, "
+            f"or download it again: {error}"
         ) from error
 
 
 def fetch_openml(arguments: Mapping[str, Any]) -> tuple[Any, Any]:
     """Table and labels from OpenML, or from scikit-learn's cache of it."""
-    # scikit-learn reads dense data by pandas, which is faster but may be absent.
+    # scikit-learn parses dense data faster with pandas, which may not be installed.
     parser = "auto" if importlib.util.find_spec("pandas") else "liac-arff"
     try:
         with warnings.catch_warnings():
-            # What went wrong in the end is said once, by the caller.
+            # The caller reports the error once.
             warnings.filterwarnings("ignore", message="A network error occurred")
             X, y = datasets.fetch_openml(
                 **arguments, as_frame=False, return_X_y=True, parser=parser, n_retries=1

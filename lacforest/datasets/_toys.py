@@ -1,4 +1,4 @@
-"""Toy data of which everything is known: the hidden labels, theta, and the true posterior."""
+"""Synthetic data with known hidden labels, theta and posterior."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.utils import check_array, check_random_state
 
-from lacforest._parameters import check_int, is_real
+from lacforest._input.parameters import check_int, is_real
 
 _NEW = -1
-# Two known classes side by side, and a new one above them. Whoever looks at labelled rows alone
-# sees no use in the second feature, which is the one that tells what is new.
+# Two known classes side by side, and a new one above them. In labelled rows alone the second
+# feature looks useless, but it is the one that separates new rows from known ones.
 _FIGURE_KNOWN = np.array([[-1.5, -1.0], [1.5, -1.0]])
 _FIGURE_NEW = np.array([[0.0, 1.5]])
 _FIGURE_STD = 0.7
@@ -31,13 +31,13 @@ class ToyData:
         Known classes 0, 1, ...
     X_unlabeled : ndarray of shape (n_unlabeled, n_features)
     y_unlabeled : ndarray of shape (n_unlabeled,)
-        What the unlabelled rows are, for measuring only; -1 is the new class.
+        True labels of the unlabelled rows, for evaluation only; -1 is the new class.
     theta : float
-        Share of the new class, as asked for.
+        Share of the new class, as given.
     known_centers : ndarray of shape (n_known, n_features)
-        One blob for each known class.
+        Centres of the known classes, one blob per class.
     new_centers : ndarray of shape (n_new, n_features)
-        The blobs of the new class.
+        Centres of the blobs of the new class.
     std : float
         Standard deviation of each feature in a blob.
     """
@@ -53,7 +53,7 @@ class ToyData:
 
     @property
     def classes(self) -> NDArray[np.intp]:
-        """The new class, -1, then the known ones: the order of a fitted forest's ``classes_``."""
+        """The new class, -1, and the known classes, in the order of ``classes_`` of a forest."""
         return np.arange(_NEW, len(self.known_centers))
 
     def posterior(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -74,7 +74,7 @@ class ToyData:
             raise ValueError(f"X has {table.shape[1]} features, but the toy has {centers.shape[1]}")
         n_new, n_known = len(self.new_centers), len(self.known_centers)
         prior = np.repeat([self.theta / n_new, (1 - self.theta) / n_known], [n_new, n_known])
-        # Distances one centre at a time: many rows in many features stay small in memory.
+        # One centre at a time, to save memory for many rows with many features.
         squares = np.stack([((table - center) ** 2).sum(axis=1) for center in centers], axis=1)
         blobs = softmax(np.log(prior) - squares / (2 * self.std**2), axis=1)
         return np.column_stack([blobs[:, :n_new].sum(axis=1), blobs[:, n_new:]])
@@ -88,9 +88,9 @@ def make_figure1(
 ) -> ToyData:
     """Two features in which plain Gini impurity overlooks the new class: the paper's Figure 1.
 
-    The first feature tells two known classes apart, the second tells both from the new class.
-    Plain Gini impurity looks at labelled rows and has no reason to cut the second one; augmented
-    Gini impurity has. The paper shows the idea and does not give its numbers: these are ours.
+    The first feature separates two known classes, the second both from the new class. Plain Gini
+    impurity depends on labelled rows only and gains nothing from a cut of the second feature;
+    augmented Gini impurity does. The paper shows the idea without numbers; these are our own.
 
     Parameters
     ----------
@@ -133,10 +133,10 @@ def make_blobs_with_posterior(
     center_box: tuple[float, float] = (-5.0, 5.0),
     random_state: int | np.random.RandomState | None = None,
 ) -> ToyData:
-    """Gaussian blobs at random places, whose true posterior is known.
+    """Gaussian blobs with random centres and known posterior.
 
-    Each known class is a blob and all are equally frequent. The new class is one blob, or several
-    that are equally frequent: the hidden classes of a real table.
+    Each known class is one blob, and all are equally frequent. The new class is one blob, or
+    several equally frequent ones, like the hidden classes of a real table.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def make_blobs_with_posterior(
     std : float, default=1.0
         Standard deviation of each feature in a blob.
     center_box : tuple of float, default=(-5.0, 5.0)
-        Centres are drawn evenly between these two, in each feature.
+        Each coordinate of a centre is drawn uniformly between these two.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -162,7 +162,7 @@ def make_blobs_with_posterior(
 
     Examples
     --------
-    The true posterior bounds what any classifier can reach:
+    The true posterior limits the accuracy of any classifier:
 
     >>> import numpy as np
     >>> from lacforest.datasets import make_blobs_with_posterior
@@ -192,7 +192,7 @@ def _check_box(center_box: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         low = high = np.nan
     if not -np.inf < low < high < np.inf:
-        raise ValueError(f"center_box must be two numbers, the lower one first, got {center_box!r}")
+        raise ValueError(f"center_box must be two numbers in ascending order, got {center_box!r}")
     return low, high
 
 
@@ -222,7 +222,7 @@ def _draw(
     new = rng.randint(len(new_centers), size=n_new)
     rows = np.concatenate([blobs(known_centers, known), blobs(new_centers, new)])
     truth = np.concatenate([known, np.full(n_new, _NEW)])
-    # Mixed, so that no method can profit from the order of rows.
+    # Shuffled, so that no method can benefit from the order of rows.
     order = rng.permutation(n_unlabeled)
     return ToyData(
         X_labeled=X_labeled,

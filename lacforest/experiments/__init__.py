@@ -1,1 +1,1 @@
-"""Experiments that measure the library: ``python -m lacforest.experiments --help``."""
+"""The paper's experiments: ``python -m lacforest.experiments --help``."""

@@ -1,4 +1,4 @@
-"""From the paper's forest to LACExtraTreesClassifier, a change at a time."""
+"""From the paper's forest to LACExtraTreesClassifier, one change at a time."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest.experiments._learning import Results
-from lacforest.experiments._tables import Column, render
+from lacforest.experiments._tables import PrintedColumn, render
 
 PAPER = "lacforest"
-TOLD = "told"
-# What each method stands for; the others stand between these two ends.
+ORACLE = "oracle"
+# The methods in order, each with its change from the method before.
 CHANGES = {
     PAPER: "the paper's forest",
     "lacextratrees:fresh": "fresh random trees in Step II",
     "lacextratrees:leaves": "leaves of 3 rows in Step I, no gamma",
     "lacextratrees:cuts": "random cuts in Step I",
-    "lacextratrees:hard": "of four times as many features",
-    "lacextratrees:sampled": "... drawn labels instead",
-    "lacextratrees:half": "... half of the trees each",
-    "lacextratrees": "three times as many trees: the default",
-    "lacextratrees:deepen": "... deepening instead of fresh trees",
-    TOLD: "told the hidden labels",
+    "lacextratrees:hard": "four times as many features",
+    "lacextratrees:sampled": "drawn labels instead",
+    "lacextratrees:half": "hard and drawn labels, half of the trees each",
+    "lacextratrees": "three times as many trees (the default)",
+    "lacextratrees:deepen": "deepened instead of fresh trees",
+    ORACLE: "trained on the hidden labels",
 }
 METHODS = tuple(CHANGES)
 
 
 def render_ablation(results: Results, form: str) -> str:
-    """Mean accuracy by method and dataset, and the share of the gap that each method closes."""
+    """Mean accuracy per method and dataset, and the share of the gap that each method closes."""
     names = list(dict.fromkeys(job.dataset for job, _ in results))
     methods = list(dict.fromkeys(job.method for job, _ in results))
     means = {
         method: np.array([_mean(results, method, name) for name in names]) for method in methods
     }
-    columns = [Column("method", "method"), Column("what is new", "change")]
-    columns += [Column(name, name, ".4f") for name in names]
+    columns = [PrintedColumn("method", "method"), PrintedColumn("change", "change")]
+    columns += [PrintedColumn(name, name, ".4f") for name in names]
     columns += [
-        Column("average", "average", ".4f"),
-        Column("+-", "step", "+.4f"),
-        Column("s.e.", "error", ".4f"),
-        Column("gap closed", "closed", ".0%"),
-        Column("by dataset", "closed_by_dataset", ".0%"),
+        PrintedColumn("average", "average", ".4f"),
+        PrintedColumn("+-", "step", "+.4f"),
+        PrintedColumn("s.e.", "error", ".4f"),
+        PrintedColumn("gap closed", "closed", ".0%"),
+        PrintedColumn("by dataset", "closed_by_dataset", ".0%"),
     ]
     rows: list[dict[str, Any]] = []
     for i, method in enumerate(methods):
@@ -64,13 +64,13 @@ def render_ablation(results: Results, form: str) -> str:
 def gap_closed(
     means: dict[str, NDArray[np.float64]], method: str
 ) -> tuple[float | None, float | None]:
-    """Share of the way from the paper's forest to the told one: of averages, and mean of shares.
+    """Share of the way from the paper's forest to the oracle: of averages, and mean of shares.
 
-    None where there is no way to go.
+    None if there is no gap.
     """
-    if not {PAPER, TOLD} <= means.keys():
+    if not {PAPER, ORACLE} <= means.keys():
         return None, None
-    gap, gain = means[TOLD] - means[PAPER], means[method] - means[PAPER]
+    gap, gain = means[ORACLE] - means[PAPER], means[method] - means[PAPER]
     if (gap <= 0).any():
         return None, None
     return float(gain.mean() / gap.mean()), float((gain / gap).mean())
@@ -84,8 +84,8 @@ def _mean(results: Results, method: str, dataset: str) -> float:
 def _notes(results: Results, names: Sequence[str], methods: Sequence[str]) -> list[str]:
     n_splits = len(results) // (len(names) * len(methods))
     return [
-        f"{n_splits} splits of each dataset, the same for every method.",
-        "+- is the step from the line above, s.e. its standard error over datasets.",
-        "gap closed: the share of the way from the paper's forest to the one that was told the "
-        "hidden labels, of average accuracies; by dataset: the mean of the datasets' own shares.",
+        f"{n_splits} splits per dataset, the same for every method.",
+        "+-: difference from the line above; s.e.: its standard error over datasets.",
+        "gap closed: share of the gap in average accuracy between the paper's forest and the "
+        "forest that is trained on the hidden labels; by dataset: mean over datasets.",
     ]

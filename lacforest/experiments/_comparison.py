@@ -1,4 +1,4 @@
-"""Results of methods side by side, as in the paper: means, paired t-tests, win/tie/loss."""
+"""Comparison of methods as in the paper: means, paired t-tests, win/tie/loss."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from lacforest.experiments._paper import paper_figure
 
 TITLES = {"accuracy": "Accuracy", "macro_f1": "Macro-F1", "auc": "AUC of the new class"}
 _LEVEL = 0.05
-# Means that differ by less are the same figure, on other splits and with other settings.
+# Tolerance for means on other splits and with other settings.
 _CLOSE = 0.04
 _ENOUGH = 2 / 3
-# Differences below this are rounding: measures are shares of a hundred rows.
+# Smaller differences are rounding errors: measures are shares of a hundred rows.
 _NO_NOISE = 1e-9
 
 
@@ -33,8 +33,8 @@ class Cell:
         Over all splits.
     n_splits : int
     verdict : {"win", "tie", "loss"} or None
-        How the first method does against this one, by a paired t-test at 95 %; None for the first
-        method itself, and where there is but one split.
+        Result of the first method against this one, by a paired t-test at 95 %; None for the first
+        method itself, and if there is only one split.
     paper : tuple of float or None
         Mean and deviation in the paper.
     """
@@ -66,7 +66,7 @@ def _verdict(
     difference = first - other
     mean = difference.mean()
     if np.ptp(difference) < _NO_NOISE:
-        # The test statistic is undefined, and the sign says it all.
+        # The test statistic is undefined; the sign decides.
         return "tie" if abs(mean) < _NO_NOISE else "win" if mean > 0 else "loss"
     if ttest_rel(first, other).pvalue > _LEVEL:
         return "tie"
@@ -74,7 +74,7 @@ def _verdict(
 
 
 def compare(results: Results) -> list[Cell]:
-    """All cells; the first method is the one that others are compared with."""
+    """All cells; the other methods are compared with the first one."""
     names = list(dict.fromkeys(job.dataset for job, _ in results))
     settings = list(dict.fromkeys(job.setting for job, _ in results))
     methods = list(dict.fromkeys(job.method for job, _ in results))
@@ -83,6 +83,8 @@ def compare(results: Results) -> list[Cell]:
         for setting in settings:
             found = {method: _values(results, name, setting, method) for method in methods}
             splits = sorted(found[methods[0]])
+            if not splits:
+                continue  # the dataset has too few rows for this setting
             for measure in TITLES:
                 first, *_ = columns = [
                     np.array([found[method][split][measure] for split in splits])
@@ -106,12 +108,12 @@ def compare(results: Results) -> list[Cell]:
 
 
 def _paper(measure: str, dataset: str, method: str, setting: Setting) -> tuple[float, float] | None:
-    """The paper's tables are of the standard setting."""
+    """The paper's result; its tables have the standard setting."""
     return paper_figure(measure, dataset, method) if setting == Setting() else None
 
 
 def long_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """One row a cell, for machines."""
+    """One row per cell, for CSV and JSON."""
     return [
         {
             "dataset": cell.dataset,
@@ -131,13 +133,13 @@ def long_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def win_tie_loss(cells: Sequence[Cell], method: str, measure: str) -> str:
-    """Counts of datasets, as the paper prints them."""
+    """Counts of datasets, in the format of the paper."""
     verdicts = [cell.verdict for cell in cells if (cell.method, cell.measure) == (method, measure)]
     return "/".join(str(verdicts.count(word)) for word in ("win", "tie", "loss"))
 
 
 def check_against_paper(cells: Sequence[Cell]) -> list[str]:
-    """Whether the accuracy of the first method reaches the paper's, in words."""
+    """Sentences on whether the accuracy of the first method reaches that of the paper."""
     method = cells[0].method
     checks = []
     for cell in cells:
@@ -147,15 +149,15 @@ def check_against_paper(cells: Sequence[Cell]) -> list[str]:
         error = cell.deviation / cell.n_splits**0.5
         checks.append(
             f"{word} accuracy of {method} on {cell.dataset} is {cell.mean:.4f} ± {error:.4f} "
-            f"(standard error), the paper's {cell.paper[0]:.4f}."
+            f"(standard error), {cell.paper[0]:.4f} in the paper."
         )
     return checks
 
 
 def check_compared(cells: Sequence[Cell]) -> list[str]:
-    """Whether compared methods reproduce the paper's accuracies, and the first comes first.
+    """Sentences on whether compared methods reproduce the paper's accuracies, and which is best.
 
-    Our own methods, which the paper does not know, are left out.
+    Our own methods, which are not in the paper, are left out.
     """
     own = [cell for cell in cells if cell.measure == "accuracy" and cell.setting == Setting()]
     first, *others = dict.fromkeys(cell.method for cell in own)
@@ -184,7 +186,7 @@ def check_compared(cells: Sequence[Cell]) -> list[str]:
         best = max(others, key=lambda method: means[method])
         word = "holds:" if means[first] >= means[best] - _NO_NOISE else "FAILS:"
         checks.append(
-            f"{word} the average accuracy of {first} is {means[first]:.4f}, that of the next best, "
-            f"{best}, {means[best]:.4f}."
+            f"{word} the average accuracy of {first} is {means[first]:.4f}, that of the best other "
+            f"method, {best}, {means[best]:.4f}."
         )
     return checks

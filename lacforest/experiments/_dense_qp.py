@@ -1,7 +1,7 @@
-"""The paper's route to theta with a dense QP solver, to measure time against.
+"""The paper's estimate of theta with a dense QP solver, as a reference for time.
 
 KM2 of Ramaswamy, Scott and Tewari (2016) on 5-fold SVC scores of labelled against unlabelled rows.
-The interior-point method factorises a dense matrix of all rows in every step, by LAPACK.
+The interior-point method factorises a dense matrix of all rows in each step with LAPACK.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sklearn.svm import SVC
 Vector = NDArray[np.float64]
 
 _FOLD_SEED = 2020
-_SLOPE_SHARE = 0.75  # of the slope at the start in KM2's threshold; the rest is the distance's
+_SLOPE_SHARE = 0.75  # weight of the initial slope in the threshold of KM2
 _LARGEST = 8.0
 _RESOLUTION = 0.04
 _MOST_STEPS = 60
 
 
 def project_on_simplex(kernel: Vector, linear: Vector, tolerance: float = 1e-9) -> Vector:
-    """The probability vector v of least ``v @ kernel @ v / 2 - linear @ v``.
+    """The probability vector v that minimises ``v @ kernel @ v / 2 - linear @ v``.
 
     Mehrotra's predictor-corrector method.
     """
@@ -53,7 +53,7 @@ def project_on_simplex(kernel: Vector, linear: Vector, tolerance: float = 1e-9) 
 def _direction(
     factor: Any, v: Vector, z: Vector, dual: Vector, primal: float, target: Vector
 ) -> tuple[Vector, Vector, float]:
-    """Newton's step that takes both residuals to 0 and v * z down by target."""
+    """Newton step that removes both residuals and reduces v * z by target."""
     both = np.column_stack([-dual - target / v, np.ones(len(v))])
     free, ones = cho_solve(factor, both, check_finite=False).T
     dy = (primal - free.sum()) / ones.sum()
@@ -62,13 +62,13 @@ def _direction(
 
 
 def _longest(values: Vector, step: Vector) -> float:
-    """How far, up to 1, one can go along step while values stay positive."""
+    """Largest step length, up to 1, that keeps the values positive."""
     falling = step < 0
     return float(np.min(-values[falling] / step[falling], initial=1.0))
 
 
 def svc_scores(X: Any, X_unlabeled: Any) -> tuple[Vector, Vector]:
-    """Decision values out of fold, of labelled and of unlabelled rows: high for what looks new.
+    """Out-of-fold decision values of labelled and unlabelled rows; higher values look newer.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def svc_scores(X: Any, X_unlabeled: Any) -> tuple[Vector, Vector]:
 
 
 def _length(kernel: Vector, weights: Vector) -> float:
-    """Length of a weighted sum of the kernel's points."""
+    """Norm of a weighted sum in the feature space of the kernel."""
     return math.sqrt(max(float(weights @ kernel @ weights), 0.0))
 
 
 def _choose_kernel(scores: Vector, difference: Vector) -> tuple[Vector, float]:
-    """The width, of five, that tells the two samples apart best; and by how much it does."""
+    """Of five kernels, the one with the largest distance between the samples, and the distance."""
     squared = (scores[:, None] - scores) ** 2
     width = 2 * np.median(squared)
     kernels = [np.exp(-squared / (width * factor)) for factor in (0.01, 0.1, 1.0, 10.0, 100.0)]
@@ -101,7 +101,7 @@ def _choose_kernel(scores: Vector, difference: Vector) -> tuple[Vector, float]:
 
 
 def dense_theta(labeled: Vector, unlabeled: Vector) -> float:
-    """Theta by KM2, with a dense QP for every distance.
+    """Theta by KM2, with a dense QP per distance.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""How well methods learn under the paper's protocol: Table 1, and the sweeps around it.
+"""Evaluation of methods by the paper's protocol, for Table 1 and the sweeps.
 
-Half of the classes are hidden, in 10 random choices; under each, labelled, unlabelled and test rows
-are drawn 10 times. Every method sees the same rows.
+Half of the classes are hidden, in 10 random choices. For each choice, labelled, unlabelled and test
+rows are drawn 10 times. Every method sees the same rows.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from lacforest import __version__, datasets
+from lacforest import datasets
+from lacforest._utils.version import __version__
 from lacforest.experiments import _methods
+from lacforest.experiments._evaluation import evaluate
 from lacforest.experiments._methods import make_method
+from lacforest.experiments._oracle import OracleForest
 from lacforest.experiments._runner import ResultsFile, run_jobs
-from lacforest.experiments._told import ToldForest
-from lacforest.metrics import accuracy_score, macro_f1_score, new_class_auc
 from lacforest.mixture import ThetaWarning
 from lacforest.model_selection import AugmentedSplit, make_augmented_split
 
@@ -30,41 +31,56 @@ N_LABELED = 500
 N_UNLABELED = 1000
 N_TEST = 100
 PERCENT = 50
-# Choices of hidden classes that are tried before a dataset is given up.
+# Number of choices of hidden classes to try before giving up on a dataset.
 _MOST_CHOICES = 100
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of an experiment.
+    """The varied quantities of an experiment.
 
     Attributes
     ----------
     percent : int
         Theta times 100.
-    n_unlabeled : int
+    n_unlabeled, n_labeled : int
     """
 
     percent: int = PERCENT
     n_unlabeled: int = N_UNLABELED
+    n_labeled: int = N_LABELED
+
+    @property
+    def key(self) -> str:
+        """The part of a job's key that names its setting.
+
+        The paper's number of labelled rows is left out, as in results files from before it could
+        be chosen.
+        """
+        key = f"{self.percent}/{self.n_unlabeled}"
+        return key if self.n_labeled == N_LABELED else f"{key}/{self.n_labeled}"
 
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """What to run.
+    """Options of the experiment.
 
     Parameters
     ----------
     name : str
-        The experiment; kept in the results file.
+        Name of the experiment, which is stored in the results file.
     datasets, methods : list of str
     settings : list of Setting
     n_choices, n_samples : int, default=10
-        Choices of hidden classes, and samples of rows under each.
+        Number of choices of hidden classes, and of samples of rows per choice.
     n_trials : int or None, default=None
-        Splits of a dataset in place of n_choices times n_samples: the choices take turns.
+        Number of splits per dataset, spread over the choices in turn, instead of
+        n_choices * n_samples.
+    n_test : int, default=100
+    drops_small : bool, default=False
+        Leave out the settings for which a dataset has too few rows, instead of failing.
     n_jobs : int, default=1
-        Jobs that run at once, in processes; -1 for all cores. A method has one thread.
+        Number of jobs that run in parallel, as processes; -1 for all cores. Each uses one thread.
     seed : int, default=0
     folder : path or None, default=None
         Folder with datasets.
@@ -77,26 +93,28 @@ class LearningOptions:
     n_choices: int = 10
     n_samples: int = 10
     n_trials: int | None = None
+    n_test: int = N_TEST
+    drops_small: bool = False
     n_jobs: int = 1
     seed: int = 0
     folder: str | os.PathLike[str] | None = None
 
     @property
     def splits(self) -> list[tuple[int, int]]:
-        """Number of the choice and of the sample of each split of a dataset."""
+        """Indices of the choice and the sample of each split of a dataset."""
         if self.n_trials is None:
             return [(c, s) for c in range(self.n_choices) for s in range(self.n_samples)]
         return [(i % self.n_choices, i // self.n_choices) for i in range(self.n_trials)]
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """What results depend on apart from the key of their job."""
+        """Settings that results depend on, apart from the key of the job."""
         return {
             "experiment": self.name,
             "lacforest": __version__,
             "seed": self.seed,
             "n_labeled": N_LABELED,
-            "n_test": N_TEST,
+            "n_test": self.n_test,
         }
 
 
@@ -112,9 +130,8 @@ class LearningJob:
 
     @property
     def key(self) -> str:
-        """What its result is kept under."""
-        point = f"{self.setting.percent}/{self.setting.n_unlabeled}"
-        return f"{self.dataset}/{point}/{self.choice}/{self.sample}/{self.method}"
+        """Key of its result."""
+        return f"{self.dataset}/{self.setting.key}/{self.choice}/{self.sample}/{self.method}"
 
 
 Results = Sequence[tuple[LearningJob, dict[str, Any]]]
@@ -133,7 +150,7 @@ def make_jobs(options: LearningOptions) -> dict[str, LearningJob]:
 
 
 class LearningExperiment:
-    """Loads the datasets and tries the method names, so that mistakes show at once.
+    """The experiment; mistakes in names of datasets and methods are found at once.
 
     Parameters
     ----------
@@ -145,11 +162,11 @@ class LearningExperiment:
         self._tables = {name: datasets.load(name, options.folder) for name in options.datasets}
         for method in options.methods:
             make_method(method, 0.5, 0, 1)
-        # Kept here because another process knows only the methods that the library registers.
+        # Stored, because other processes have only the methods that the library registers.
         self._factories = {method: _methods.METHODS[method] for method in options.methods}
 
     def _hidden(self, job: LearningJob) -> Any:
-        """The hidden classes of a choice: the same for every setting that has rows enough.
+        """The hidden classes of a choice, the same for every setting with enough rows.
 
         A choice whose known or hidden classes have too few rows is drawn again.
         """
@@ -158,20 +175,21 @@ class LearningExperiment:
         name = zlib.crc32(job.dataset.encode())
         rng = np.random.default_rng([self.options.seed, name, job.choice])
         share = job.setting.percent / 100
-        n_mixed = job.setting.n_unlabeled + N_TEST
+        n_mixed = job.setting.n_unlabeled + self.options.n_test
         for _ in range(_MOST_CHOICES):
             hidden = rng.choice(len(classes), len(classes) // 2, replace=False)
             n_new = counts[hidden].sum()
-            n_known = counts.sum() - n_new - N_LABELED
+            n_known = counts.sum() - n_new - job.setting.n_labeled
             if n_new >= share * n_mixed + 1 and n_known >= (1 - share) * n_mixed + 1:
                 return classes[hidden]
         raise ValueError(
-            f"{job.dataset} has too few rows for {job.setting.n_unlabeled} unlabelled rows at "
-            f"theta {share:.2f}: no choice of hidden classes would do"
+            f"{job.dataset} has too few rows for {job.setting.n_labeled} labelled and "
+            f"{job.setting.n_unlabeled} unlabelled rows at theta {share:.2f}, whichever classes "
+            "are hidden"
         )
 
     def draw(self, job: LearningJob) -> tuple[AugmentedSplit, int]:
-        """The split of a job and the seed of its method: the same ones for every method."""
+        """The split of a job and the seed of its method; they are the same for every method."""
         name = zlib.crc32(job.dataset.encode())
         seeds = np.random.SeedSequence([self.options.seed, name, job.choice, job.sample, 1])
         of_split, of_method = (int(word) for word in seeds.generate_state(2))
@@ -180,41 +198,51 @@ class LearningExperiment:
             table.data,
             table.target,
             hidden=self._hidden(job),
-            n_labeled=N_LABELED,
+            n_labeled=job.setting.n_labeled,
             n_unlabeled=job.setting.n_unlabeled,
-            n_test=N_TEST,
+            n_test=self.options.n_test,
             theta=job.setting.percent / 100,
             random_state=of_split,
         )
         return split, of_method
 
     def run_job(self, job: LearningJob) -> dict[str, Any]:
-        """Fit one method on one split and measure it; seconds are those of the fit."""
+        """Fit and evaluate one method on one split; seconds are those of the fit."""
         split, seed = self.draw(job)
         model = self._factories[job.method](split.theta, seed, 1)
         started = time.perf_counter()
         with warnings.catch_warnings():
-            # Some splits of a hundred cannot tell theta, or cannot meet all constraints of a
-            # method; the table shows what came of it.
+            # Some of the splits do not determine theta or do not satisfy all constraints of a
+            # method; the table includes their results.
             warnings.simplefilter("ignore", ThetaWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            told = {"y_unlabeled": split.y_unlabeled} if isinstance(model, ToldForest) else {}
-            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled, **told)
+            truth = {"y_unlabeled": split.y_unlabeled} if isinstance(model, OracleForest) else {}
+            model.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled, **truth)
         seconds = time.perf_counter() - started
-        predicted = model.predict(split.X_test)
-        score = model.novelty_score(split.X_test)
         theta = getattr(model, "theta_", None)
         return {
-            "accuracy": float(accuracy_score(split.y_test, predicted)),
-            "macro_f1": float(macro_f1_score(split.y_test, predicted)),
-            "auc": float(new_class_auc(split.y_test, score, new_label=split.new_label)),
+            **evaluate(model, split.X_test, split.y_test, split.new_label),
             "theta": split.theta,
             "theta_estimate": None if theta is None else float(theta),
             "seconds": seconds,
         }
 
-    def run(self, results: ResultsFile) -> Results:
-        """Every job with its result, of this run or of an earlier one."""
+    def jobs(self) -> dict[str, LearningJob]:
+        """The jobs to run, by key."""
         jobs = make_jobs(self.options)
+        if not self.options.drops_small:
+            return jobs
+        return {key: job for key, job in jobs.items() if self._has_rows(job)}
+
+    def _has_rows(self, job: LearningJob) -> bool:
+        try:
+            self._hidden(job)
+        except ValueError:
+            return False
+        return True
+
+    def run(self, results: ResultsFile) -> Results:
+        """Every job with its result, from this run or an earlier one."""
+        jobs = self.jobs()
         found = run_jobs(jobs, self.run_job, results, self.options.n_jobs)
         return [(job, found[key]) for key, job in jobs.items()]

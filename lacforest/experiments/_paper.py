@@ -1,6 +1,6 @@
-"""Figures that the paper reports: means and standard deviations over 100 runs.
+"""Results of the paper: means and standard deviations over 100 runs.
 
-Accuracy is Table 1 of the paper, macro-F1 and AUC are in its appendix.
+Accuracy is in Table 1 of the paper, macro-F1 and AUC in its appendix.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 MEASURES = ("accuracy", "macro_f1", "auc")
 METHODS = ("lacforest", "glac", "eulac", "evm", "pac_iforest", "osnn", "lacu_svm", "ovr_svm")
 
-# One line a dataset: mean and standard deviation of each of METHODS, in ten-thousandths.
+# One line per dataset: mean and standard deviation of each of METHODS, in ten-thousandths.
 _ACCURACY = """
 segment   9436  186  8838  390  9256  276  8612  746  6678  763  5467  384  4918  796  6109  901
 texture   9151  176  9130  328  9138  208  8724  270  7107  518  5956  405  5829  478  6078  587
@@ -82,7 +82,7 @@ _TABLES = dict(zip(MEASURES, map(_parse, (_ACCURACY, _MACRO_F1, _AUC)), strict=T
 
 
 def paper_figure(measure: str, dataset: str, method: str) -> tuple[float, float] | None:
-    """Mean and standard deviation in the paper, or None where it has none.
+    """Mean and standard deviation in the paper, or None if it has none.
 
     Parameters
     ----------

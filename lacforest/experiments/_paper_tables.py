@@ -1,4 +1,4 @@
-"""Comparisons printed as in the paper: a table for each measure, a line for each dataset."""
+"""Comparisons printed as in the paper: one table per measure, one line per dataset."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from lacforest.experiments._tables import latex_table
 _MARKS = {"win": "●", "loss": "○", "tie": " ", None: " "}
 _LATEX_MARKS = {"win": r"$\bullet$", "loss": r"$\circ$", "tie": "", None: ""}
 _NOTE = (
-    "mean ± standard deviation over the splits. ● / ○: {first} is significantly better / worse "
-    "than the method (paired t-test at 95 %). In brackets: the paper's figure."
+    "Mean ± standard deviation over the splits. ● / ○: {first} is significantly better / worse "
+    "than the method (paired t-test at 95 %). In brackets: the result of the paper."
 )
 
 
 def _number(value: float) -> str:
-    """Four digits without the leading zero, as in the paper."""
+    """Four decimals without the leading zero, as in the paper."""
     return f"{value:.4f}".removeprefix("0")
 
 
@@ -43,7 +43,7 @@ def _show_latex(cell: Cell) -> str:
 
 
 def _lines(cells: Sequence[Cell], measure: str, show: Callable[[Cell], str]) -> list[list[str]]:
-    """Title line, datasets, average, win/tie/loss."""
+    """Titles, datasets, average, win/tie/loss."""
     own = [cell for cell in cells if cell.measure == measure]
     methods = list(dict.fromkeys(cell.method for cell in own))
     names = list(dict.fromkeys(cell.dataset for cell in own))
@@ -78,7 +78,7 @@ def _checks(cells: Sequence[Cell]) -> list[str]:
 
 
 def render_comparison(cells: Sequence[Cell], form: str) -> str:
-    """Tables of all measures; CSV and JSON hold all digits, one row a cell."""
+    """Tables of all measures; CSV and JSON have all digits and one row per cell."""
     rows = long_rows(cells)
     if form == "csv":
         text = io.StringIO()

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, nothing elsewhere."""
+"""Progress of a run: a bar on a terminal, nothing otherwise."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 class Progress(Protocol):
-    """What a run reports to; the method names are tqdm's."""
+    """Receives the progress of a run; the method names are those of tqdm."""
 
     def update(self) -> Any:
-        """One more job is done."""
+        """Count one more finished job."""
 
     def close(self) -> Any:
-        """No more will be done."""
+        """End the display."""
 
 
 class _Quiet:
-    """For logs and pipes."""
+    """Shows nothing, for logs and pipes."""
 
     def update(self) -> None:
         pass
@@ -31,7 +31,7 @@ class _Quiet:
 
 
 class _Lines:
-    """A line every few seconds, for terminals without tqdm."""
+    """Prints a line every few seconds, for terminals without tqdm."""
 
     def __init__(self, total: int, initial: int) -> None:
         self._total, self._done, self._initial = total, initial, initial
@@ -52,7 +52,7 @@ class _Lines:
 
 
 def make_progress(total: int, initial: int) -> Progress:
-    """Progress of `total` jobs of which `initial` were done before."""
+    """Progress of `total` jobs, of which `initial` are already finished."""
     if not sys.stderr.isatty():
         return _Quiet()
     try:

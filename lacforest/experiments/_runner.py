@@ -1,7 +1,7 @@
-"""Jobs that survive being stopped: every result is a line of a file, and a rerun does the rest.
+"""Resumable jobs: every result is saved as a line of a file, and a rerun does the remaining jobs.
 
-A results file holds JSON lines: first a header with the configuration, then one line for each
-finished job. Only one run at a time may write to it.
+A results file contains JSON lines: a header with the configuration, then one line per finished job.
+A lock lets only one run at a time use it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from sklearn.utils.parallel import Parallel, delayed
 
+from lacforest._utils.file_lock import LockedError, locked
 from lacforest.experiments._progress import make_progress
 
 FORMAT = 1
@@ -24,11 +25,11 @@ Job = TypeVar("Job")
 
 
 class ResultsFileError(ValueError):
-    """A results file that cannot be used, and what to do about it."""
+    """A results file cannot be used; the message says what to do."""
 
 
 class StoppedError(Exception):
-    """The user stopped the run; the message says how to go on."""
+    """The user stopped the run; the message says how to continue."""
 
 
 class ResultsFile:
@@ -37,11 +38,11 @@ class ResultsFile:
     Parameters
     ----------
     path : path
-        The file; made if it is not there, with the folders above it.
+        The file; created with its parent folders if it does not exist.
     configuration : dict
-        What results depend on apart from their key. A file made with another one is refused.
+        Settings that results depend on, apart from their key. A file with others raises an error.
     fresh : bool, default=False
-        Throw away what the file holds. A file that holds no results is never thrown away.
+        Discard the results in the file. A file that is not a results file is never discarded.
     """
 
     def __init__(
@@ -53,36 +54,51 @@ class ResultsFile:
         self.path = Path(path)
         self.finished: dict[str, dict[str, Any]] = {}
         self._header = {_MARK: FORMAT, "configuration": json.loads(json.dumps(configuration))}
+        self._lock = contextlib.ExitStack()
         try:
-            content = self.path.read_bytes() if self.path.exists() else b""
-            if content:
-                # After a kill the last line may be cut off: that job runs again.
-                content = content[: content.rfind(b"\n") + 1]
-                header = self._read_header(content)
-            if not content or fresh:
-                self._start()
-            else:
-                self._compare(header["configuration"])
-                self._read_results(content)
-                os.truncate(self.path, len(content))
-            self._file = open(self.path, "ab")  # noqa: SIM115
-        except OSError as error:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Before the file is read: what follows may truncate or replace it.
+            self._lock.enter_context(locked(self.path))
+            self._open(fresh)
+        except LockedError as error:
             raise ResultsFileError(
-                f"cannot use {self.path} for results: {error.strerror}. Name another file by "
+                f"{error}. Wait for it to end, or give another file with --results."
+            ) from None
+        except OSError as error:
+            self._lock.close()
+            raise ResultsFileError(
+                f"cannot use {self.path} for results: {error.strerror}. Give another file with "
                 "--results."
             ) from error
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _open(self, fresh: bool) -> None:
+        """Read the results of earlier runs, and get ready to add to them."""
+        content = self.path.read_bytes() if self.path.exists() else b""
+        if content:
+            # The last line may be incomplete if the process was killed: that job runs again.
+            content = content[: content.rfind(b"\n") + 1]
+            header = self._read_header(content)
+        if not content or fresh:
+            self._start()
+        else:
+            self._compare(header["configuration"])
+            self._read_results(content)
+            os.truncate(self.path, len(content))
+        self._file = open(self.path, "ab")  # noqa: SIM115
 
     def __enter__(self) -> ResultsFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Every result was synced when it was added: a failure to close loses nothing.
-        with contextlib.suppress(OSError):
+        # Every result was synced when it was added, so a failure to close loses nothing.
+        with self._lock, contextlib.suppress(OSError):
             self._file.close()
 
     def _start(self) -> None:
-        """Write the header under another name first: a file has a whole header or none."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Write the header to a temporary file first, so that it is complete or absent."""
         temporary = self.path.with_name(f".{self.path.name}.tmp")
         with open(temporary, "wb") as file:
             file.write(_encode(self._header))
@@ -95,46 +111,48 @@ class ResultsFile:
             header = json.loads(content.split(b"\n", 1)[0])
             version = header[_MARK]
             configuration = header["configuration"]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, RecursionError, TypeError, ValueError):
             version = configuration = None
         if not isinstance(configuration, dict):
             raise ResultsFileError(
-                f"{self.path} is not a results file and is left as it is. Name another file by "
+                f"{self.path} is not a results file and is left as it is. Give another file with "
                 "--results."
             )
         if version != FORMAT:
             raise ResultsFileError(
-                f"{self.path} has format {version}, and this lacforest reads {FORMAT}. Name "
-                "another file by --results."
+                f"{self.path} has format {version}, but this lacforest reads {FORMAT}. Give "
+                "another file with --results."
             )
         return {"configuration": configuration}
 
     def _compare(self, before: dict[str, Any]) -> None:
         now = self._header["configuration"]
         different = [
-            f"{name}={before.get(name)!r} where this run has {now.get(name)!r}"
+            f"{name}={before.get(name)!r} instead of {now.get(name)!r}"
             for name in sorted({*before, *now})
             if before.get(name) != now.get(name)
         ]
         if different:
             raise ResultsFileError(
-                f"{self.path} was made with {', '.join(different)}. Name another file by "
-                "--results, or throw these results away by --fresh."
+                f"{self.path} was made with {', '.join(different)}. Give another file with "
+                "--results, or discard these results with --fresh."
             )
 
     def _read_results(self, content: bytes) -> None:
         for number, line in enumerate(content.splitlines()[1:], start=2):
             try:
                 entry = json.loads(line)
+                if not isinstance(entry["key"], str) or not isinstance(entry["result"], dict):
+                    raise TypeError("a result is a dict under a key of text")
                 self.finished[entry["key"]] = entry["result"]
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, RecursionError, TypeError, ValueError) as error:
                 raise ResultsFileError(
-                    f"line {number} of {self.path} is not a result. Delete that line, or throw "
-                    "all results away by --fresh."
+                    f"line {number} of {self.path} is not a result. Delete that line, or discard "
+                    "all results with --fresh."
                 ) from error
 
     def add(self, key: str, result: dict[str, Any]) -> None:
-        """Keep the result of a job; it is on disk when this returns."""
+        """Save the result of a job; it is on disk when this returns."""
         line = _encode({"key": key, "result": result})
         try:
             self._file.write(line)
@@ -142,10 +160,10 @@ class ResultsFile:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise ResultsFileError(
-                f"cannot write to {self.path}: {error.strerror}. Results so far are kept: make "
-                "room and give the same command again."
+                f"cannot write to {self.path}: {error.strerror}. Results so far are saved: free "
+                "some space and repeat the command."
             ) from error
-        # As a rerun would read it.
+        # The same value as a rerun would read.
         self.finished[key] = json.loads(line)["result"]
 
 
@@ -159,12 +177,12 @@ def _run_one(
     try:
         return key, function(job)
     except Exception as error:
-        error.add_note(f"This was job {key!r}. Results so far are kept in {path}.")
+        error.add_note(f"This was job {key!r}. Results so far are saved in {path}.")
         raise
 
 
 def _run_quietly(*call: Any) -> tuple[str, dict[str, Any]]:
-    """For other processes: Ctrl-C reaches them too, and the first process speaks for all."""
+    """For worker processes, which also receive Ctrl-C: only the main process reports it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _run_one(*call)
 
@@ -178,7 +196,7 @@ def _as_they_finish(
     calls = ((key, job, function, path) for key, job in jobs.items())
     if n_processes == 1:
         return (_run_one(*call) for call in calls)
-    # Processes, not threads: methods may be plain Python, and warnings belong to a whole process.
+    # Processes instead of threads: methods may hold the GIL, and warning filters are per process.
     parallel = Parallel(n_jobs=n_processes, return_as="generator_unordered")
     finished: Iterator[Any] = parallel(delayed(_run_quietly)(*call) for call in calls)
     return finished
@@ -195,18 +213,18 @@ def run_jobs(
     Parameters
     ----------
     jobs : dict
-        Jobs by key. Keys are what results are kept under.
+        Jobs by the key of their result.
     function : callable
-        Makes the result of a job: a dict of what JSON can hold.
+        Computes the result of a job: a dict of JSON values.
     results : ResultsFile
-        Where results are kept.
+        The file of results.
     n_processes : int, default=1
-        Jobs that run at once, -1 for as many as there are cores.
+        Number of jobs that run in parallel, -1 for all cores.
 
     Returns
     -------
     dict
-        Results of all `jobs` by key, of this run and of earlier ones.
+        Results of all `jobs` by key, from this run and earlier ones.
     """
     waiting = {key: job for key, job in jobs.items() if key not in results.finished}
     progress = make_progress(len(jobs), len(jobs) - len(waiting))
@@ -217,8 +235,8 @@ def run_jobs(
     except KeyboardInterrupt:
         n_done = sum(key in results.finished for key in jobs)
         raise StoppedError(
-            f"stopped after {n_done} of {len(jobs)} jobs, which are kept in {results.path}. Give "
-            "the same command again to go on."
+            f"stopped after {n_done} of {len(jobs)} jobs, whose results are saved in "
+            f"{results.path}. Repeat the command to continue."
         ) from None
     finally:
         progress.close()

@@ -1,44 +1,50 @@
-"""Sweeps over theta and over the number of unlabelled rows: their points, table and figure."""
+"""Sweeps over theta and over numbers of rows: points, table and figure."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from lacforest._atomic import atomic_file
 from lacforest.experiments._comparison import TITLES, Cell
+from lacforest.experiments._figures import make_panels, save_figure
 from lacforest.experiments._learning import N_UNLABELED, PERCENT, Setting
-from lacforest.experiments._tables import Column
+from lacforest.experiments._tables import PrintedColumn
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is varied, and how it is called.
+    """The varied quantity and its name.
 
     Attributes
     ----------
     name : str
-        The experiment.
+        Name of the experiment.
     title : str
-        Axis of the figure.
+        Label of the axis.
     points : tuple of Setting
     value : callable
-        What of a setting is varied, as a number.
+        The varied number of a setting.
+    thetas : tuple of int
+        Theta times 100, where each has panels of its own; empty where theta is that of the paper
+        or varied itself. Such a sweep covers orders of magnitude: its axis is logarithmic, and it
+        leaves out points for which a dataset has too few rows.
     """
 
     name: str
     title: str
     points: tuple[Setting, ...]
     value: Callable[[Setting], float]
+    thetas: tuple[int, ...] = ()
+
+    @property
+    def panels(self) -> tuple[int | None, ...]:
+        """Theta of the panels of a dataset; None for one panel with all points."""
+        return self.thetas or (None,)
 
 
-_PICTURES = (".png", ".svg", ".pdf")
-
-# The range of the paper's figure, and sizes around its 1,000.
+# The range of the paper's figure, and sizes around the paper's 1,000 rows.
 THETA = Sweep(
     "theta-sweep",
     "theta, the share of new rows",
@@ -53,14 +59,36 @@ UNLABELED = Sweep(
 )
 
 
-def sweep_rows(cells: Sequence[Cell], sweep: Sweep) -> tuple[list[Column], list[dict[str, Any]]]:
-    """One row for each dataset, method and point, for `render`."""
+_THETAS = (20, 50, 80)
+# Test rows where few rows are labelled: a hundred would be too few to see a trend.
+MANY_TEST_ROWS = 500
+MANY_UNLABELED = Sweep(
+    "unlabeled-curves",
+    "number of unlabelled rows",
+    tuple(Setting(theta, n, 150) for theta in _THETAS for n in (300, 1000, 3000, 10_000, 30_000)),
+    lambda setting: float(setting.n_unlabeled),
+    _THETAS,
+)
+LABELED = Sweep(
+    "labeled-curves",
+    "number of labelled rows",
+    tuple(Setting(theta, 2000, n) for theta in _THETAS for n in (30, 100, 300, 1000, 3000)),
+    lambda setting: float(setting.n_labeled),
+    _THETAS,
+)
+
+
+def sweep_rows(
+    cells: Sequence[Cell], sweep: Sweep
+) -> tuple[list[PrintedColumn], list[dict[str, Any]]]:
+    """One row per dataset, method and point, for `render`."""
     columns = [
-        Column("dataset", "dataset"),
-        Column("method", "method"),
-        Column(sweep.title, "value", "g"),
-        *(Column(title, measure, ".4f") for measure, title in TITLES.items()),
-        Column("deviation of accuracy", "deviation", ".4f"),
+        PrintedColumn("dataset", "dataset"),
+        PrintedColumn("method", "method"),
+        *([PrintedColumn("theta", "theta", ".2f")] if sweep.thetas else []),
+        PrintedColumn(sweep.title, "value", "g"),
+        *(PrintedColumn(title, measure, ".4f") for measure, title in TITLES.items()),
+        PrintedColumn("deviation of accuracy", "deviation", ".4f"),
     ]
     rows: dict[tuple[str, str, Setting], dict[str, Any]] = {}
     for cell in cells:
@@ -69,67 +97,57 @@ def sweep_rows(cells: Sequence[Cell], sweep: Sweep) -> tuple[list[Column], list[
             {
                 "dataset": cell.dataset,
                 "method": cell.method,
+                "theta": cell.setting.percent / 100,
                 "value": sweep.value(cell.setting),
             },
         )
         row[cell.measure] = cell.mean
         if cell.measure == "accuracy":
             row["deviation"] = cell.deviation
-    return columns, sorted(rows.values(), key=lambda r: (r["dataset"], r["method"], r["value"]))
-
-
-def check_figure(path: Path) -> None:
-    """Complain about a figure that cannot be drawn before hours of work, not after."""
-    if path.suffix.lower() not in _PICTURES:
-        raise ValueError(f"{path}: the name of a figure ends in {', '.join(_PICTURES)}")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ValueError(
-            "figures need matplotlib, which is not installed: pip install 'lacforest[cli]' (in a "
-            "checkout: pip install '.[cli]')"
-        )
+    order = ("dataset", "method", *(["theta"] if sweep.thetas else []), "value")
+    return columns, sorted(rows.values(), key=lambda row: [row[key] for key in order])
 
 
 def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]) -> None:
-    """Accuracy against what is varied: a panel a dataset, a line a method, bands of one deviation.
+    """Accuracy against what is varied: a panel per dataset and theta, one line per method.
+
+    Bands show one standard deviation.
 
     Parameters
     ----------
     cells : list of Cell
     sweep : Sweep
     path : path
-        Picture to write; its suffix says of which kind.
+        The picture to write; its suffix is the format.
     """
-    import matplotlib.figure
-
     names = list(dict.fromkeys(cell.dataset for cell in cells))
     methods = list(dict.fromkeys(cell.method for cell in cells))
-    n_columns = min(3, len(names))
-    n_rows = -(-len(names) // n_columns)
-    figure = matplotlib.figure.Figure(figsize=(3.6 * n_columns, 2.8 * n_rows), layout="constrained")
-    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True)
-    for panel in panels.flat[len(names) :]:
-        panel.set_visible(False)
-    for panel, name in zip(panels.flat, names, strict=False):
+    places = [(name, theta) for name in names for theta in sweep.panels]
+    n_columns = len(sweep.thetas) or min(3, len(names))
+    figure, panels = make_panels(len(places), n_columns, (3.6, 2.8), sharex=True)
+    for panel, (name, theta) in zip(panels.flat, places, strict=False):
         for number, method in enumerate(methods):
             own = [
                 (sweep.value(cell.setting), cell.mean, cell.deviation)
                 for cell in cells
                 if (cell.dataset, cell.method, cell.measure) == (name, method, "accuracy")
+                and theta in (None, cell.setting.percent)
             ]
+            if not own:
+                continue
             x, mean, deviation = zip(*sorted(own), strict=True)
             low = [m - d for m, d in zip(mean, deviation, strict=True)]
             high = [m + d for m, d in zip(mean, deviation, strict=True)]
             colour = f"C{number}"
             panel.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
             panel.plot(x, mean, "o-", color=colour, ms=4, label=method)
-        panel.set_title(name)
+        panel.set_title(name if theta is None else f"{name}, theta {theta / 100:.1f}")
+        if sweep.thetas:
+            panel.set_xscale("log")
         panel.grid(alpha=0.3)
     for panel in panels[-1]:
         panel.set_xlabel(sweep.title)
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy")
     panels[0, 0].legend(frameon=False)
-    with atomic_file(path) as file:
-        figure.savefig(file, dpi=110, format=Path(path).suffix[1:].lower())
+    save_figure(figure, path)

@@ -14,20 +14,20 @@ FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column: its title, the key of its values in a row, and how people see them."""
+class PrintedColumn:
+    """A column: its title, the key of its values in a row, and their format."""
 
     title: str
     key: str
     form: str = ""
 
     def show(self, row: dict[str, Any]) -> str:
-        """A value for people to read."""
+        """The formatted value of a row."""
         value = row[self.key]
         return "-" if value is None else format(value, self.form)
 
 
-def _text(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+def _text(columns: Sequence[PrintedColumn], rows: Sequence[dict[str, Any]]) -> str:
     lines = [[column.title for column in columns]]
     lines += [[column.show(row) for column in columns] for row in rows]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -40,7 +40,7 @@ def _text(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _markdown(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+def _markdown(columns: Sequence[PrintedColumn], rows: Sequence[dict[str, Any]]) -> str:
     lines = [
         [column.title for column in columns],
         ["---:" if column.form else "---" for column in columns],
@@ -50,7 +50,7 @@ def _markdown(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Text in which no character is a command of LaTeX."""
+    """Text with the special characters of LaTeX escaped."""
     return re.sub(r"([&%$#_{}])", r"\\\1", text)
 
 
@@ -60,12 +60,12 @@ def latex_table(lines: Sequence[Sequence[str]], alignment: str, title: str = "")
     Parameters
     ----------
     lines : list of list of str
-        Titles first, then rows. The first cell of a row and the titles are plain text; other cells
-        may hold commands of LaTeX.
+        Titles first, then rows. The titles and the first cell of each row are plain text; other
+        cells may contain LaTeX commands.
     alignment : str
-        A letter a column.
+        One letter per column.
     title : str, default=""
-        A last line across all columns.
+        An additional last line across all columns.
     """
     head = " & ".join(map(latex_text, lines[0]))
     rows = [" & ".join([rf"\textsf{{{latex_text(first)}}}", *rest]) for first, *rest in lines[1:]]
@@ -84,7 +84,7 @@ def latex_table(lines: Sequence[Sequence[str]], alignment: str, title: str = "")
     )
 
 
-def _latex(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+def _latex(columns: Sequence[PrintedColumn], rows: Sequence[dict[str, Any]]) -> str:
     lines = [[column.title for column in columns]]
     for row in rows:
         first, *rest = (column.show(row) for column in columns)
@@ -92,7 +92,7 @@ def _latex(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
     return latex_table(lines, "".join("r" if column.form else "l" for column in columns))
 
 
-def _csv(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
+def _csv(columns: Sequence[PrintedColumn], rows: Sequence[dict[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.key for column in columns])
@@ -101,23 +101,23 @@ def _csv(columns: Sequence[Column], rows: Sequence[dict[str, Any]]) -> str:
 
 
 def render(
-    columns: Sequence[Column],
+    columns: Sequence[PrintedColumn],
     rows: Sequence[dict[str, Any]],
     sections: dict[str, list[str]],
     form: str,
 ) -> str:
-    """A table and what there is to say about it. CSV and LaTeX have the table only.
+    """Render a table with remarks. CSV and LaTeX contain only the table.
 
     Parameters
     ----------
-    columns : list of Column
-        What to show, in this order.
+    columns : list of PrintedColumn
+        The columns to show, in order.
     rows : list of dict
-        Values by column key; None where there is none.
+        Values by column key; None for a missing value.
     sections : dict
-        Lines below the table by heading; empty ones are left out.
+        Lines below the table, by heading; empty sections are left out.
     form : {"text", "markdown", "latex", "csv", "json"}
-        The format. CSV and JSON hold all digits.
+        The format. CSV and JSON have all digits.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How well and how fast theta is estimated, on the paper's datasets."""
+"""Accuracy and speed of the estimators of theta, on the paper's datasets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from lacforest import LACForestClassifier, __version__, datasets
+from lacforest import datasets
+from lacforest._utils.version import __version__
+from lacforest.ensemble import LACForestClassifier
 from lacforest.experiments._dense_qp import dense_theta, svc_scores
 from lacforest.experiments._runner import ResultsFile, run_jobs
 from lacforest.mixture import KernelMeanEmbedding, make_estimator
@@ -22,7 +24,7 @@ METHODS = ("auto", "km1", "km2")
 INTERVALS = ("auto", "rank_mixture", "best_bin")
 PERCENTS = (10, 30, 50, 70, 90)
 DENSE = "dense_qp"
-# What times the default estimator beside a fit of the forest on a large made-up table.
+# The job that times the default estimator and a fit of the forest on a large synthetic table.
 LARGE = "large"
 LEVEL = 0.9
 N_LABELED = 500
@@ -31,27 +33,27 @@ N_UNLABELED = 1000
 
 @dataclass(frozen=True)
 class ThetaOptions:
-    """What to run. Theta is in percent: keys and seeds need exact numbers.
+    """Options of the experiment. Theta is in percent, because keys and seeds need exact numbers.
 
     Parameters
     ----------
     datasets, methods : list of str
-        By name, see `lacforest.datasets.load` and `lacforest.mixture.make_estimator`.
+        Names as in `lacforest.datasets.load` and `lacforest.mixture.make_estimator`.
     percents : list of int
         Values of theta times 100.
     n_splits : int, default=10
-        Splits for each dataset and theta.
+        Number of splits per dataset and theta.
     intervals : list of str
-        Methods that give an interval too. It takes the others some hundred times their estimate.
+        Methods with an interval. For others it would take about a hundred times the estimate.
     n_dense : int, default=0
-        Splits of each dataset, at the middle theta, on which the dense-QP route is timed.
+        Number of splits per dataset, at the middle theta, on which the dense QP is timed.
     n_large : int or None, default=None
-        Labelled rows, and as many unlabelled ones, of a made-up table on which the default is timed
-        beside a fit of the forest.
+        Number of labelled and of unlabelled rows of a synthetic table on which the default and a
+        fit of the forest are timed.
     n_jobs : int, default=1
-        Threads of an estimator.
+        Number of threads of an estimator.
     seed : int, default=0
-        Chooses all splits.
+        Seed of all splits.
     folder : path or None, default=None
         Folder with datasets.
     """
@@ -69,7 +71,7 @@ class ThetaOptions:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """What results depend on apart from the key of their job."""
+        """Settings that results depend on, apart from the key of the job."""
         return {
             "experiment": "theta",
             "lacforest": __version__,
@@ -84,7 +86,7 @@ class ThetaOptions:
 
 @dataclass(frozen=True)
 class ThetaJob:
-    """One method on one split; of a large table `split` is the size."""
+    """One method on one split; for the large table, `split` is the number of rows."""
 
     dataset: str
     percent: int
@@ -93,12 +95,12 @@ class ThetaJob:
 
     @property
     def key(self) -> str:
-        """What its result is kept under."""
+        """Key of its result."""
         return f"{self.dataset}/{self.percent}/{self.split}/{self.method}"
 
 
 def make_jobs(options: ThetaOptions) -> dict[str, ThetaJob]:
-    """Every method on every split, the dense-QP route on a few, and a large table."""
+    """Every method on every split, the dense QP on a few, and a large table."""
     middle = sorted(options.percents)[len(options.percents) // 2]
     jobs = []
     for dataset in options.datasets:
@@ -113,12 +115,12 @@ def make_jobs(options: ThetaOptions) -> dict[str, ThetaJob]:
 
 
 class ThetaExperiment:
-    """Loads the datasets and tries the method names, so that mistakes show at once.
+    """The experiment; mistakes in names of datasets and methods are found at once.
 
     Parameters
     ----------
     options : ThetaOptions
-        What to run.
+        The options.
     """
 
     def __init__(self, options: ThetaOptions) -> None:
@@ -128,7 +130,7 @@ class ThetaExperiment:
             make_estimator(method)
 
     def draw(self, job: ThetaJob) -> tuple[AugmentedSplit, int]:
-        """The split of a job and the seed of its method: the same ones for every method."""
+        """The split of a job and the seed of its method; they are the same for every method."""
         name = zlib.crc32(job.dataset.encode())
         seeds = np.random.SeedSequence([self.options.seed, name, job.percent, job.split])
         of_split, of_method = (int(word) for word in seeds.generate_state(2))
@@ -172,20 +174,20 @@ class ThetaExperiment:
         }
 
     def run(self, results: ResultsFile) -> list[tuple[ThetaJob, dict[str, Any]]]:
-        """Every job with its result, of this run or of an earlier one."""
+        """Every job with its result, from this run or an earlier one."""
         jobs = make_jobs(self.options)
         found = run_jobs(jobs, self.run_job, results)
         return [(job, found[key]) for key, job in jobs.items()]
 
 
 def _run_dense(split: AugmentedSplit) -> dict[str, Any]:
-    """The dense-QP route, and our own solver on the very scores that it found."""
+    """The estimate with a dense QP, and with our own solver on the same scores."""
     started = time.perf_counter()
     scores = svc_scores(split.X_labeled, split.X_unlabeled)
     scored = time.perf_counter()
     estimate = dense_theta(*scores)
     solved = time.perf_counter()
-    # Ours takes some hundredths of a second: the best of a few shows it without the noise.
+    # Ours takes some hundredths of a second: the minimum of a few runs reduces noise.
     seconds = []
     for _ in range(5):
         again = time.perf_counter()
@@ -207,7 +209,7 @@ def _run_dense(split: AugmentedSplit) -> dict[str, Any]:
 
 
 def _run_large(job: ThetaJob, n_jobs: int) -> dict[str, Any]:
-    """Time the default with its interval, and a fit of the forest that is told theta."""
+    """Time the default with its interval, and a fit of the forest with the true theta."""
     toy = datasets.make_blobs_with_posterior(
         job.split,
         job.split,

@@ -1,4 +1,4 @@
-"""ONNX: a forest that predicts without Python."""
+"""Export to ONNX, for prediction without Python."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest import __version__
-from lacforest._coding import split_features
-from lacforest._forest_arrays import ForestArrays
-from lacforest._tree_view import find_trees
+from lacforest._model.arrays import ForestArrays, split_features
+from lacforest._model.tree_view import find_trees
+from lacforest._utils.extras import load_extra
+from lacforest._utils.version import __version__
 
-# What these operators need, and no more: runtimes from 2022 on read the file.
+# The lowest versions with these operators: runtimes from 2022 on can read the file.
 _OPSET, _ML_OPSET, _IR_VERSION = 18, 3, 8
 
 
 def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32") -> Any:
-    """The forest as an ONNX model.
+    """Convert a forest to an ONNX model.
 
     The model has one input, ``X`` of shape (n_rows, n_features), and these outputs:
 
-    - ``label``: what ``predict`` says, as int64, text or whatever the labels are;
-    - ``probabilities``: float32, columns as in ``classes_``, the new class included;
-    - ``novelty_score``: float32, the column of the new class. Not there if the forest was fitted
+    - ``label``: the labels of ``predict``, as int64, text or another type of labels;
+    - ``probabilities``: float32, with the columns of ``classes_``, the new class included;
+    - ``novelty_score``: float32, the column of the new class. Absent if the forest was fitted
       without unlabelled rows.
 
-    NaN is missing, as in ``predict``, and goes where each split sends it.
+    NaN means missing, as in ``predict``.
 
     Parameters
     ----------
     forest : LACForestClassifier or LACExtraTreesClassifier
-        Fitted. Not a pipeline: what comes before the forest is not part of the model.
+        Fitted. Not a pipeline: earlier steps would not be part of the model.
     input_type : {"float32", "float64"}, default="float32"
-        Type of the input. "float32" uses the operators that every runtime has. Thresholds, which
-        are float64 in the forest, are rounded down to float32: this sends each float32 value where
-        the forest sends it. A float64 value that is cast to float32 on its way in may cross a
-        threshold that it lies next to. "float64" keeps thresholds, and so takes float64 values as
-        they are; onnxruntime supports it, small runtimes may not.
+        Type of the input. "float32" uses operators that every runtime has. Thresholds, which are
+        float64 in the forest, are rounded down to float32, so that each float32 value takes the
+        same branch as in the forest. A float64 value that is cast to float32 before prediction may
+        cross a close threshold. "float64" keeps the thresholds and accepts float64 values;
+        onnxruntime supports it, small runtimes may not.
 
     Returns
     -------
     onnx.ModelProto
-        Write it by ``onnx.save(model, path)``. Its metadata tells "new_label", "theta" and the
+        Write it with ``onnx.save(model, path)``. Its metadata contain "new_label", "theta" and the
         version of lacforest.
 
     Notes
     -----
-    Every row reaches the leaves that it reaches in the forest. Their distributions are added in
-    float32 (or float64, rounded to float32 at the end), so probabilities agree to about 1e-7.
-    Classes whose probabilities are that close may swap in ``label``; of exact ties the first in
-    ``classes_`` wins, as in ``predict``.
+    Every row reaches the same leaves as in the forest. Their distributions are added in float32 (or
+    in float64, rounded to float32 at the end), so probabilities agree to about 1e-7. If the
+    probabilities of two classes are that close, ``label`` may differ; exact ties go to the first
+    class in ``classes_``, as in ``predict``.
 
-    Needs the package onnx, which the extra ``[onnx]`` brings.
+    Requires the package onnx, which the extra ``[onnx]`` installs.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     if input_type not in ("float32", "float64"):
         raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
     trees = find_trees(forest)
-    onnx = _import_onnx()
+    onnx = load_extra("onnx", "onnx")
     helper, types = onnx.helper, onnx.TensorProto
     labels = _label_tensor(onnx, forest.classes_)
     n_classes = len(forest.classes_)
@@ -125,23 +125,12 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     return model
 
 
-def _import_onnx() -> Any:
-    try:
-        import onnx
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "to_onnx needs the package onnx, which is not installed: pip install onnx, or install "
-            "lacforest with its extra [onnx]"
-        ) from error
-    return onnx
-
-
 def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
-    """The labels of `classes_` in a type that ONNX has."""
+    """The labels of `classes_` in a type that ONNX supports."""
     if classes.dtype.kind in "UO":
         if not all(isinstance(label, str) for label in classes.tolist()):
             raise TypeError(
-                "ONNX has no type for labels of different kinds: fit on labels that are all text "
+                "ONNX has no type for labels of different types: fit on labels that are all text "
                 f"or all numbers; these are {classes.tolist()}"
             )
         text = [label.encode() for label in classes.tolist()]
@@ -156,7 +145,7 @@ def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
 def _ensemble(
     onnx: Any, forest: ForestArrays, column_order: NDArray[np.intp], input_type: str
 ) -> dict[str, Any]:
-    """Attributes of a TreeEnsembleRegressor that adds the class distributions of leaves."""
+    """Attributes of a TreeEnsembleRegressor that sums the class distributions of leaves."""
     sizes = np.diff(forest.tree_start)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
     node = np.arange(len(forest.nodes)) - forest.tree_start[tree]
@@ -195,8 +184,9 @@ def _ensemble(
 def round_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
     """The largest float32 at or below each threshold.
 
-    A float32 value x is at or below it just if it is at or below the threshold, so every row of
-    float32 values keeps its way. (Nearest rounding could move the threshold up past a value.)
+    A float32 value is at or below it if and only if it is at or below the threshold, so every row
+    of float32 values takes the same path. (Rounding to nearest could move the threshold above a
+    value.)
     """
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(np.float32)

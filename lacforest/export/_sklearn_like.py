@@ -1,4 +1,4 @@
-"""Trees as dictionaries of arrays, the form that SHAP's TreeExplainer reads."""
+"""Trees as dictionaries of arrays, the format of SHAP's TreeExplainer."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from typing import Any
 
 import numpy as np
 
-from lacforest._tree_view import TreeView, find_trees
+from lacforest._model.tree_view import TreeView, find_trees
 
 
 def to_sklearn_like(forest: Any) -> dict[str, Any]:
-    """The trees as dictionaries of arrays, as ``shap.TreeExplainer`` takes them.
+    """Convert the trees to dictionaries of arrays, the input of ``shap.TreeExplainer``.
 
-    Values that explain one prediction add up to it: for each class, the new one included,
-    ``explainer.expected_value[k]`` plus the sum of a row's values is its probability of class k.
+    The SHAP values of a row sum to its prediction: for each class k, the new one included,
+    ``explainer.expected_value[k]`` plus the sum of the row's values is its probability of class k.
 
     Parameters
     ----------
     forest : LACForestClassifier or LACExtraTreesClassifier
-        Fitted. Not a pipeline: explain the forest in it, on rows as the forest sees them.
+        Fitted. For a pipeline, pass its forest, and explain transformed rows.
 
     Returns
     -------
     dict
-        "trees" is a list of dictionaries with these arrays, one entry a node:
+        "trees" is a list of dictionaries with these arrays, one entry per node:
 
         - "children_left", "children_right": children, -1 at leaves;
-        - "children_default": where a missing value (NaN) goes, the left or the right child;
+        - "children_default": the child that missing values (NaN) go to;
         - "features", "thresholds": values at or below the threshold go left;
         - "values": class distribution of the node, columns as in ``classes_``, divided by the
           number of trees, so that values of leaves add up to ``predict_proba``;
-        - "node_sample_weight": labelled and pseudo-labelled rows of the node, by weight.
+        - "node_sample_weight": total weight of labelled and pseudo-labelled rows of the node.
 
-        "internal_dtype" and "input_dtype" are float64, the type that the forest compares in, and
-        "tree_output" is "probability".
+        "internal_dtype" and "input_dtype" are float64, the type in which the forest compares
+        values, and "tree_output" is "probability".
 
     See Also
     --------
-    lacforest.inspection.new_versus_known_importances : Of the forest as a whole.
+    lacforest.inspection.new_versus_known_importances : Importances for the whole forest.
 
     Notes
     -----
-    *Missing values* are explained like others: "this value is missing" is what the row has, and
-    it takes the way that the split has learnt.
+    *Missing values* are explained like other values: a missing value takes the branch that the
+    split has learnt.
 
-    *Without background rows* TreeExplainer weighs branches by "node_sample_weight". These are the
-    rows that Step II saw, so the expected value of the new class is its share among labelled and
-    pseudo-labelled rows, not theta. Pass unlabelled rows as ``data`` to explain against what
-    deployment looks like. A forest with ``gamma=0`` may have leaves that none of these rows reach;
-    for it TreeExplainer asks for background rows.
+    *Without background rows* TreeExplainer weights branches by "node_sample_weight". These are the
+    rows of Step II, so the expected value of the new class is its share among labelled and
+    pseudo-labelled rows, not theta. Pass unlabelled rows as ``data`` to explain predictions
+    relative to the rows of deployment. A forest with ``gamma=0`` may have leaves that none of
+    these rows reach, in which case TreeExplainer requires background rows.
 
-    Leaves hold shares as float32, so sums agree with ``predict_proba`` to about 1e-7.
+    Leaves store shares as float32, so sums agree with ``predict_proba`` to about 1e-7.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def to_sklearn_like(forest: Any) -> dict[str, Any]:
 
 
 def _arrays(tree: TreeView, n_trees: int) -> dict[str, Any]:
-    # Copies: the views are read-only, and what a caller does to a dictionary is his own.
+    # Copies, because the views are read-only and callers may modify the dictionary.
     return {
         "children_left": tree.children_left.copy(),
         "children_right": tree.children_right.copy(),

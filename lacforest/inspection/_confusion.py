@@ -7,19 +7,18 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
-from lacforest._plotting import NEW_COLOR, make_axes
-from lacforest.metrics._hidden import read_with_known
-from lacforest.metrics._predictions import _check_predicted
-from lacforest.metrics._report import find_classifier
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.ground_truth import read_with_known
+from lacforest._utils.plotting import NEW_COLOR, make_axes
 
-# Classes up to which numbers in the cells can be read.
+# Number of classes up to which values in the cells are readable.
 _MOST_VALUES = 16
 
 
 class ConfusionDisplay(ConfusionMatrixDisplay):
     """Confusion matrix of known classes and, in the last row and column, the new class.
 
-    It is scikit-learn's `ConfusionMatrixDisplay`, with hidden classes gathered under "new".
+    It is scikit-learn's `ConfusionMatrixDisplay` with all hidden classes counted as "new".
 
     Use `from_estimator` or `from_predictions` to make one.
 
@@ -36,7 +35,7 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
     """
 
     @classmethod
-    def from_estimator(  # narrower than scikit-learn's
+    def from_estimator(  # fewer options than in scikit-learn
         cls,
         estimator: Any,
         X: Any,
@@ -53,11 +52,11 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             Fitted with unlabelled rows.
         X : array-like, frame or sparse matrix of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            What the rows are: labels that the forest does not know are new.
+            True labels; those outside of the known classes count as new.
         normalize : {"true", "pred", "all"} or None, default=None
-            Shares of rows, of columns or of all, in place of counts.
+            Normalise counts over rows, over columns or over all cells.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -103,17 +102,17 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
         Parameters
         ----------
         y_true : array-like of shape (n_rows,)
-            What the rows are: labels that are in none of `known_classes` are new.
+            True labels; those outside of `known_classes` count as new.
         y_pred : array-like of shape (n_rows,)
             Predicted labels.
         known_classes : list of labels
         new_label : object, default="auto"
-            What `y_pred` says of new rows. "auto" is what `LACForestClassifier` says if it was
-            fitted on `known_classes`.
+            Label of new rows in `y_pred`. "auto" is the new label of a `LACForestClassifier` that
+            is fitted on `known_classes`.
         normalize : {"true", "pred", "all"} or None, default=None
-            Shares of rows, of columns or of all, in place of counts.
+            Normalise counts over rows, over columns or over all cells.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -122,7 +121,7 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
         truth, labels = read_with_known(y_true, known_classes, new_label)
         matrix = confusion_matrix(
             truth.y,
-            _check_predicted(truth, y_pred),
+            truth.check_predicted(y_pred),
             labels=[*labels.known, labels.new_label],
             normalize=normalize,
         )
@@ -150,7 +149,7 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             "values_format": ".2f" if is_share else "d",
         }
         super().plot(ax=ax, **{**own, **options})
-        # The new class stands apart from the known ones.
+        # Separate the new class from the known ones.
         border = len(self.confusion_matrix) - 1.5
         ax.axhline(border, color=NEW_COLOR, lw=1.5)
         ax.axvline(border, color=NEW_COLOR, lw=1.5)

@@ -1,4 +1,4 @@
-"""Where in a plane of two features a classifier predicts which class."""
+"""Predicted classes over a plane of two features."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from lacforest._parameters import check_int
-from lacforest._plotting import NEUTRAL_COLOR, NEW_COLOR, class_colors, make_axes
+from lacforest._input.classifiers import unwrap
+from lacforest._input.parameters import check_int
+from lacforest._utils.plotting import NEUTRAL_COLOR, NEW_COLOR, class_colors, make_axes
 
 _MARGIN = 0.05
 
@@ -28,12 +28,12 @@ class DecisionRegionDisplay:
     regions : ndarray of shape (n, n)
         Predicted labels on the grid.
     known_classes : ndarray
-        Known classes, which give colours their order.
+        Known classes, in the order of their colours.
     new_label : object
-        Label of the new class in `regions`; None if the classifier knows none.
+        Label of the new class in `regions`; None if the classifier has none.
     feature_names : sequence of two str
     X, y : ndarray, optional
-        Rows to show and their labels; all labels that are not known count as new.
+        Rows to show and their labels; labels outside of `known_classes` count as new.
     X_unlabeled : ndarray, optional
         More rows to show, in grey.
 
@@ -83,18 +83,18 @@ class DecisionRegionDisplay:
         Parameters
         ----------
         estimator : classifier
-            Fitted on two features. Any classifier will do; one without a new class has no hatched
-            region.
+            Fitted on two features. Any classifier is accepted; without a new class there is no
+            hatched region.
         X : array-like or frame of shape (n_rows, 2)
-            Rows to show. With `X_unlabeled` they span the picture.
+            Rows to show. Together with `X_unlabeled` they determine the limits of the plot.
         y : array-like of shape (n_rows,)
-            Their labels; all that the classifier does not know count as new.
+            Their labels; those outside of the known classes count as new.
         X_unlabeled : like X, optional
             More rows to show, in grey.
         grid_resolution : int, default=200
-            Points of the grid in each direction.
+            Number of grid points per direction.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class DecisionRegionDisplay:
         >>> display.figure_.savefig("regions.png")  # doctest: +SKIP
         >>> plt.close(display.figure_)
         """
-        check_is_fitted(estimator)
+        classifier = unwrap(estimator)
         check_int("grid_resolution", grid_resolution, 2)
         rows, labels = _two_features(X, "X"), column_or_1d(y)
         check_consistent_length(rows, labels)
@@ -125,7 +125,7 @@ class DecisionRegionDisplay:
             shown = np.vstack([rows, unlabeled])
         xx0, xx1 = _grid(shown, grid_resolution)
         grid = _like(X, np.column_stack([xx0.ravel(), xx1.ravel()]))
-        new_label = _new_label(estimator)
+        new_label = getattr(classifier, "new_label_", None)
         display = cls(
             xx0=xx0,
             xx1=xx1,
@@ -212,7 +212,7 @@ def _two_features(X: Any, name: str) -> NDArray[np.float64]:
     if table.shape[1] != 2:
         raise ValueError(
             f"regions are drawn over two features, but {name} has {table.shape[1]}: fit a "
-            "classifier on two of them, or on a projection to two"
+            "classifier on two of them, or on a projection to two dimensions"
         )
     return table
 
@@ -228,7 +228,7 @@ def _grid(
 
 
 def _like(X: Any, grid: NDArray[np.float64]) -> Any:
-    """The grid as a frame if X is one: scikit-learn warns of an array where it knows names."""
+    """The grid as a frame if X is one: scikit-learn warns if column names are missing."""
     if hasattr(X, "iloc"):
         return type(X)(grid, columns=X.columns)
     return type(X)(grid, schema=X.columns) if hasattr(X, "columns") else grid
@@ -241,15 +241,8 @@ def _names(X: Any) -> tuple[str, str]:
     return first, second
 
 
-def _new_label(estimator: Any) -> Any:
-    while hasattr(estimator, "best_estimator_") or isinstance(estimator, Pipeline):
-        is_pipeline = isinstance(estimator, Pipeline)
-        estimator = estimator[-1] if is_pipeline else estimator.best_estimator_
-    return getattr(estimator, "new_label_", None)
-
-
 def _numbers(labels: NDArray[Any], known: list[Any]) -> NDArray[np.intp]:
-    """Number of each label among known classes, and the number after the last for all others."""
+    """Index of each label among the known classes; all other labels get the next index."""
     numbers = np.full(labels.shape, len(known))
     for number, label in enumerate(known):
         numbers[labels == label] = number

@@ -1,24 +1,25 @@
-"""Which features tell new rows from known ones."""
+"""Which features separate new rows from known ones."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._base_forest import BaseLACForest, check_is_forest
-from lacforest._coding import split_features
-from lacforest._grow import mean_importances
-from lacforest.metrics._report import find_classifier
+from lacforest._growing.collect import mean_importances
+from lacforest._input.classifiers import find_classifier
+from lacforest._model.arrays import split_features
+from lacforest.ensemble.base import BaseLACForest, check_is_forest
 
 
 def new_versus_known_importances(forest: BaseLACForest) -> NDArray[np.float64]:
-    r"""How much each feature tells new rows from known ones, in Step I.
+    r"""How much each feature separates new rows from known ones, in Step I.
 
-    ``feature_importances_`` counts all that a split is good for, also for telling known classes
-    apart. This counts only what splits of Step I do for the question "new or known?". With
-    :math:`\vartheta` for the share of the new class in a node, :math:`\vartheta_{C,\kappa+1}` of
-    Definition 1, it is the decrease of :math:`2 \vartheta (1 - \vartheta)`, the Gini impurity of
-    that question, weighted by the share of unlabelled rows in the node.
+    ``feature_importances_`` counts the whole decrease of impurity by a split, which includes the
+    separation of known classes. This function counts only what splits of Step I contribute to the
+    question "new or known?". Let :math:`\vartheta` be the share of the new class in a node,
+    :math:`\vartheta_{C,\kappa+1}` of Definition 1. The importance is the decrease of
+    :math:`2 \vartheta (1 - \vartheta)`, the Gini impurity of that question, weighted by the share
+    of unlabelled rows in the node.
 
     Parameters
     ----------
@@ -28,24 +29,24 @@ def new_versus_known_importances(forest: BaseLACForest) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_features,)
-        Mean over trees, not negative, with sum 1; zeros where Step I made no split that helps.
+        Mean over trees; non-negative with sum 1, or all zero if no split of Step I helps.
 
     See Also
     --------
-    permutation_importance : Needs rows that were not fitted on, and is the fairer judge.
+    permutation_importance : More reliable, but needs rows that were not used in the fit.
 
     Notes
     -----
-    Splits of Step II do not count: they follow pseudo-labels that Step I gave, and so tell what
-    the forest believes, while the counts of Step I come from the data.
+    Splits of Step II do not count, because they follow the pseudo-labels of Step I instead of the
+    data.
 
-    Like all importances by impurity, these come from the training rows and favour features with
-    many distinct values: a feature of pure noise gets a small share, not none. No row is needed,
-    so they can be had from a forest that was loaded from a file.
+    Like all impurity-based importances, these are computed from the training rows and favour
+    features with many distinct values: a feature of pure noise gets a small positive share. No
+    rows are needed, so the importances are also available for a forest loaded from a file.
 
     Examples
     --------
-    The first feature tells two known classes apart, the second tells both from the new class.
+    The first feature separates two known classes, the second both from the new class.
 
     >>> from lacforest import LACForestClassifier
     >>> from lacforest.datasets import make_figure1
@@ -62,7 +63,7 @@ def new_versus_known_importances(forest: BaseLACForest) -> NDArray[np.float64]:
     arrays = find_classifier(forest)._step_one_arrays
     first = np.repeat(arrays.explored_start[:-1], arrays.n_explored)
     tree = np.repeat(np.arange(arrays.n_trees), arrays.n_explored)
-    # Nodes of Step I come first in each tree, and children within it are numbered from there.
+    # Nodes of Step I come first in each tree, and children are numbered within the tree.
     nodes = arrays.nodes[arrays.tree_start[tree] + np.arange(len(tree)) - first]
     split = (nodes["left"] >= 0) & (nodes["left"] < arrays.n_explored[tree])
     left = first[split] + nodes["left"][split]

@@ -1,4 +1,4 @@
-"""Novelty scores as a histogram, with the score above which a share theta lies."""
+"""Histogram of novelty scores, with a threshold at the share theta."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._parameters import check_int
-from lacforest._plotting import KNOWN_COLOR, NEUTRAL_COLOR, NEW_COLOR, ink, make_axes
-from lacforest._pseudo import floor_with_tolerance
+from lacforest._growing.label import floor_with_tolerance
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.ground_truth import read_truth
+from lacforest._input.parameters import check_int, check_share
+from lacforest._utils.plotting import KNOWN_COLOR, NEUTRAL_COLOR, NEW_COLOR, ink, make_axes
 from lacforest.inspection._permutation import new_class_scores
-from lacforest.metrics._hidden import read_truth
-from lacforest.metrics._predictions import check_share
-from lacforest.metrics._report import find_classifier
 
 
 class NoveltyHistogramDisplay:
     """Histogram of novelty scores.
 
-    Two heaps with a gap between them say that new rows are easy to tell. A line marks the score
-    from which on ``floor(theta * n_rows)`` rows lie: if theta is right, it stands in the gap.
+    Two peaks with a gap between them mean that new rows are easy to recognise. A line marks the
+    score that ``floor(theta * n_rows)`` rows reach: if theta is right, it lies in the gap.
 
     Use `from_estimator` or `from_predictions` to make one.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
-        Higher is newer.
+        Higher scores look newer.
     theta : float
         Share of new rows.
     is_new : bool ndarray of shape (n_rows,), optional
-        What the rows are, where that is known.
+        Which rows are new, if that is known.
 
     Attributes
     ----------
     threshold : float or None
-        Lowest of the ``floor(theta * n_rows)`` highest scores; None if that is no row.
+        Lowest of the ``floor(theta * n_rows)`` highest scores; None if there are none.
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     """
@@ -56,7 +55,7 @@ class NoveltyHistogramDisplay:
 
     @property
     def threshold(self) -> float | None:
-        """Lowest of the ``floor(theta * n_rows)`` highest scores; None if that is no row."""
+        """Lowest of the ``floor(theta * n_rows)`` highest scores; None if there are none."""
         n_above = floor_with_tolerance(self.theta * len(self.scores))
         return float(np.sort(self.scores)[-n_above]) if n_above else None
 
@@ -73,10 +72,10 @@ class NoveltyHistogramDisplay:
         X : array-like, frame or sparse matrix of shape (n_rows, n_features)
             Unlabelled rows.
         y : array-like of shape (n_rows,), optional
-            What they are, where that is known: labels that the forest does not know are new.
+            True labels, if known; those outside of the known classes count as new.
         bins : int, default=40
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -124,19 +123,19 @@ class NoveltyHistogramDisplay:
         Parameters
         ----------
         y_score : array-like of shape (n_rows,)
-            Novelty scores, higher for newer rows. ``forest.unlabeled_score_`` are those that gave
-            pseudo-labels.
+            Novelty scores, where a higher score looks newer. ``forest.unlabeled_score_`` are the
+            scores that determined the pseudo-labels.
         y_true : array-like of shape (n_rows,), optional
-            What the rows are.
+            True labels.
         theta : float
             Share of new rows, in [0, 1].
         known_classes : list of labels, optional
         new_label : object, default="auto"
-            Pass one of them to say which rows of `y_true` are new: those that are in none of
+            Pass one of them to define which rows of `y_true` are new: those of no class in
             `known_classes`, or those with the label `new_label`.
         bins : int, default=40
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -144,7 +143,7 @@ class NoveltyHistogramDisplay:
         """
         scores = column_or_1d(y_score, dtype=np.float64)
         if len(scores) == 0 or not np.isfinite(scores).all():
-            raise ValueError("y_score must hold one finite number for each row, and at least one")
+            raise ValueError("y_score must contain one finite number per row, for at least one row")
         is_new = None
         if y_true is not None:
             is_new = read_truth(y_true, known_classes, new_label).is_new

@@ -1,4 +1,4 @@
-"""Open-set classification rate as a curve."""
+"""Plot of the open-set classification rate (OSCR)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._plotting import KNOWN_COLOR, make_axes
+from lacforest._input.classifiers import find_classifier
+from lacforest._utils.plotting import KNOWN_COLOR, make_axes
 from lacforest.metrics import oscr_curve, oscr_score
-from lacforest.metrics._report import find_classifier
 
 
 class OSCRDisplay:
-    """Known rows classified right against new rows taken for known, over all thresholds.
+    """Correctly classified known rows against new rows that count as known, over all thresholds.
 
-    The higher and the further to the left, the better. On the right, where every row is taken for
-    known, the curve ends at the accuracy on known rows.
+    This is the open-set classification rate (OSCR). Curves further up and to the left are better.
+    On the right, where every row counts as known, the curve ends at the accuracy on known rows.
 
     Use `from_estimator` or `from_predictions` to make one.
 
     Parameters
     ----------
     fpr : ndarray of shape (n_thresholds,)
-        Share of new rows that are taken for known.
+        Share of new rows that count as known.
     ccr : ndarray of shape (n_thresholds,)
-        Share of known rows that are taken for known and get their own class.
+        Share of known rows that count as known and get the right class.
     oscr : float
         Area under the curve.
     name : str, optional
-        For the legend.
+        Name for the legend.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class OSCRDisplay:
             Fitted with unlabelled rows.
         X : array-like, frame or sparse matrix of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            What the rows are: labels that the forest does not know are new.
+            True labels; those outside of the known classes count as new.
         name : str, optional
-            For the legend. By default the class of the classifier.
+            Name for the legend. By default the class name of the classifier.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -116,9 +116,9 @@ class OSCRDisplay:
         y_true, y_proba, novelty, known_classes, new_label
             As in `lacforest.metrics.oscr_curve`.
         name : str, optional
-            For the legend.
+            Name for the legend.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class OSCRDisplay:
         return cls(fpr=fpr, ccr=ccr, oscr=area, name=name).plot(ax)
 
     def plot(self, ax: Any = None, **options: Any) -> OSCRDisplay:
-        """Draw the curve. Several on the same axes make a comparison.
+        """Draw the curve. To compare classifiers, draw several curves into the same axes.
 
         Parameters
         ----------
@@ -151,8 +151,8 @@ class OSCRDisplay:
         ax.set(
             xlim=(-0.02, 1.02),
             ylim=(0, 1.02),
-            xlabel="share of new rows taken for known",
-            ylabel="share of known rows classified right",
+            xlabel="share of new rows that count as known",
+            ylabel="share of known rows classified correctly",
         )
         ax.legend(loc="lower right", frameon=False)
         self.ax_ = ax

@@ -1,4 +1,4 @@
-"""Importances by permutation, with scores that know of a new class."""
+"""Importances by permutation, with scores that include the new class."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn import inspection
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._labels import find_sentinel
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.labels import find_sentinel
 from lacforest.metrics import accuracy_score, new_class_auc
-from lacforest.metrics._report import find_classifier
 from lacforest.model_selection import make_augmented_scorer
 
 
@@ -24,10 +24,10 @@ def new_class_scores(estimator: Any, X: Any) -> NDArray[np.float64]:
     return scores
 
 
-# Objects and not functions inside a function, so that they can be sent to processes.
+# Objects instead of nested functions, so that they can be pickled.
 @dataclass(frozen=True)
 class _Accuracy:
-    """Accuracy where y has all labels."""
+    """Accuracy, if all rows are labelled."""
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         classifier = find_classifier(estimator)
@@ -41,7 +41,7 @@ class _Accuracy:
 
 @dataclass(frozen=True)
 class _NewClassAUC:
-    """AUC of the new class where y has all labels."""
+    """AUC of the new class, if all rows are labelled."""
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         classifier = find_classifier(estimator)
@@ -57,8 +57,8 @@ class _NewClassAUC:
 class _LabelFreeAUC:
     """AUC of the new class, estimated from labelled and unlabelled rows.
 
-    A share theta of the unlabelled rows is new, and the others rank like labelled ones: the AUC of
-    unlabelled against labelled rows is ``theta * auc + (1 - theta) / 2``.
+    A share theta of the unlabelled rows is new, and the others rank like labelled ones. The AUC of
+    unlabelled against labelled rows is therefore ``theta * auc + (1 - theta) / 2``.
     """
 
     theta: float
@@ -81,29 +81,29 @@ def permutation_importance(
     n_jobs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Any:
-    """How much a score drops when the values of a feature are shuffled.
+    """Decrease of a score when the values of a feature are shuffled.
 
     This is `sklearn.inspection.permutation_importance` with scores that count "new" as right for
-    every class that the forest was not taught. If `y` marks unlabelled rows, scores are estimated
-    without a label of the new class.
+    every class that was hidden in the fit. If `y` marks unlabelled rows, scores are estimated
+    without labels of the new class.
 
     Parameters
     ----------
     estimator : LACForestClassifier, or a Pipeline or search that ends in one
         Fitted with unlabelled rows.
     X : array-like or frame of shape (n_rows, n_features)
-        Rows that the estimator was not fitted on: on its own rows it looks better than it is.
+        Rows that were not used in the fit; on training rows the scores are too high.
     y : array-like of shape (n_rows,)
-        What the rows are, where labels that the forest does not know are new; or known labels and
+        True labels, where those outside of the known classes count as new; or known labels, and
         the mark of unlabelled rows.
     scoring : {"accuracy", "new_class_auc"}, default="accuracy"
-        "accuracy" over known and new rows: which features the forest uses at all. "new_class_auc":
-        which of them say "new".
+        "accuracy" over known and new rows shows which features the forest uses at all;
+        "new_class_auc", which of them separate new rows from known ones.
     unlabeled_label : object, default=None
-        What marks unlabelled rows in `y`. None means ``unlabeled_label`` of the forest, where it
+        The label of unlabelled rows in `y`. None means ``unlabeled_label`` of the forest, if it
         occurs in `y`.
     n_repeats : int, default=5
-        Shuffles of each feature.
+        Number of shuffles per feature.
     n_jobs : int or None, default=None
         As in joblib.
     random_state : int, RandomState instance or None, default=None
@@ -119,16 +119,18 @@ def permutation_importance(
 
     Notes
     -----
-    Features that say the same cover for each other: shuffling one of them costs little.
+    Features with the same information replace each other, so shuffling one of them changes the
+    score little.
 
-    Without labels, the theta of the forest counts: "accuracy" is then
+    If unlabelled rows are marked, scores depend on the theta of the forest. "accuracy" is then
     `lacforest.metrics.augmented_accuracy_score`. The AUC of unlabelled against labelled rows is
-    ``theta * auc + (1 - theta) / 2`` with the AUC of the new class, and "new_class_auc" is solved
-    from it. Both are unbiased for a right theta, and their errors mostly cancel in a drop.
+    ``theta * auc + (1 - theta) / 2``, where ``auc`` is the AUC of the new class, and
+    "new_class_auc" is computed from this equation. Both are unbiased if theta is right, and their
+    errors mostly cancel in a difference.
 
     Examples
     --------
-    The first feature tells two known classes apart, the second tells both from the new class.
+    The first feature separates two known classes, the second both from the new class.
 
     >>> import numpy as np
     >>> from lacforest import LACForestClassifier
@@ -170,19 +172,19 @@ def _make_scorer(classifier: Any, y: NDArray[Any], scoring: Any, unlabeled_label
     if not is_unlabeled.any():
         if unlabeled_label is not None:
             raise ValueError(
-                f"no row of y is marked by unlabeled_label={unlabeled_label!r}: leave it out if y "
-                "has the labels of all rows"
+                f"no row of y is marked by unlabeled_label={unlabeled_label!r}: leave it out if "
+                "all rows of y are labelled"
             )
         return _Accuracy() if scoring == "accuracy" else _NewClassAUC()
     if is_unlabeled.all():
         raise ValueError(
-            "all rows of y are marked as unlabelled: scores without a label of the new class need "
-            "labelled rows of known classes beside them"
+            "all rows of y are marked as unlabelled: the scores also need labelled rows of known "
+            "classes"
         )
     if scoring == "accuracy":
         return make_augmented_scorer(float(classifier.theta_), unlabeled_label=mark)
     if classifier.theta_ == 0:
         raise ValueError(
-            "theta of the forest is 0, and without new rows there is no AUC of the new class"
+            "theta of the forest is 0: without new rows the AUC of the new class is undefined"
         )
     return _LabelFreeAUC(float(classifier.theta_), mark)

@@ -1,4 +1,4 @@
-"""A picture of one tree."""
+"""A plot of one tree."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._parameters import check_int
-from lacforest._plotting import NEW_COLOR, class_colors, make_axes
-from lacforest._tree_view import TreeView, check_names, find_trees
+from lacforest._input.parameters import check_int
+from lacforest._model.tree_view import TreeView, check_names, find_trees
+from lacforest._utils.plotting import NEW_COLOR, class_colors, make_axes
 
-# Inches that a box and its gap take in a picture of our own.
+# Size of a box and its gap in a new figure, in inches.
 _SLOT_WIDTH, _LEVEL_HEIGHT = 1.35, 1.1
 _MOST_INCHES = 40.0
-# Frames: nodes of Step I have a thick solid one, nodes of Step II a thin dashed one.
+# Frames by step: thick and solid in Step I, thin and dashed in Step II.
 _FRAMES: dict[int, dict[str, Any]] = {
     1: {"linewidth": 2.0, "linestyle": "-"},
     2: {"linewidth": 0.8, "linestyle": (0, (4, 2))},
@@ -33,29 +33,29 @@ def plot_tree(
     fontsize: float | None = None,
     ax: Any = None,
 ) -> list[Any]:
-    """Draw one tree: which nodes Step I made, which Step II, and what they hold.
+    """Draw one tree: the nodes of Step I and of Step II, and their rows.
 
-    A box has the colour of its most frequent class, the paler the less frequent that is; the new
-    class has the colour that it has in all pictures. Boxes of Step I have a thick frame, boxes of
-    Step II a thin dashed one. Rows that satisfy the condition in a box go left; so do missing
-    values where the box says so, and otherwise right.
+    The colour of a box is that of its most frequent class, and it is paler if that class is less
+    frequent. The new class has the same colour in all plots. Boxes of Step I have a thick frame,
+    boxes of Step II a thin dashed one. Rows that satisfy the condition in a box go left. Missing
+    values go left if the box contains "or missing", and otherwise right.
 
     Parameters
     ----------
     forest : LACForestClassifier or LACExtraTreesClassifier
         Fitted.
     tree : int, default=0
-        Which tree.
+        Index of the tree.
     max_depth : int, optional
-        Deepest level to draw; nodes that are cut off show as "(...)". All by default.
+        Deepest level to draw; deeper nodes are shown as "(...)". All by default.
     feature_names : sequence of str, optional
         By default ``feature_names_in_`` of the forest.
     class_names : sequence, optional
         In the order of ``classes_``, which is the default.
     fontsize : float, optional
-        By default as large as fits.
+        By default the largest size at which boxes do not overlap.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default, large enough to be read.
+        Axes to draw into; a new figure of suitable size by default.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def _one_tree(forest: Any, tree: int) -> TreeView:
 
 
 def _shown_nodes(view: TreeView, deepest: int) -> list[int]:
-    """Nodes down to `deepest`, and the children that are cut off there, which show as dots."""
+    """Nodes down to `deepest`, and their children, which are shown as dots."""
     return [int(node) for node in np.flatnonzero(view.depth <= deepest + 1)]
 
 
@@ -126,7 +126,7 @@ def _parent(view: TreeView, node: int) -> int:
 
 
 def _places(view: TreeView, shown: list[int]) -> dict[int, tuple[float, float]]:
-    """Ends of branches one slot apart from left to right, parents midway above their children."""
+    """Positions: leaves one slot apart from left to right, parents midway above their children."""
     n_slots = 0
     columns: dict[int, float] = {}
     is_shown = set(shown)
@@ -167,7 +167,7 @@ def _colors(forest: Any) -> list[Any]:
 
 
 def _shade(view: TreeView, node: int, colors: list[Any]) -> tuple[float, float, float]:
-    """The colour of the most frequent class, mixed with white by what else is there."""
+    """The colour of the most frequent class, mixed with white if other classes are present."""
     from matplotlib.colors import to_rgb
 
     shares = view.value[node]
@@ -206,17 +206,17 @@ def _draw_box(
     return ax.annotate(text, place, ha="center", va="center", color="#111111", bbox=frame, zorder=3)
 
 
-def _draw_edge(ax: Any, above: tuple[float, float], below: tuple[float, float], phase: int) -> None:
-    ax.plot(*zip(above, below, strict=True), color="#777777", zorder=1, **_FRAMES[int(phase)])
+def _draw_edge(ax: Any, above: tuple[float, float], below: tuple[float, float], step: int) -> None:
+    ax.plot(*zip(above, below, strict=True), color="#777777", zorder=1, **_FRAMES[int(step)])
 
 
-def _add_legend(ax: Any, phases: list[int]) -> None:
+def _add_legend(ax: Any, shown: list[int]) -> None:
     from matplotlib.patches import Patch
 
-    steps = {1: "Step I, augmented Gini", 2: "Step II, Gini"}
+    names = {1: "Step I, augmented Gini", 2: "Step II, Gini"}
     handles = [
-        Patch(facecolor="white", edgecolor="#333333", label=steps[phase], **_FRAMES[phase])
-        for phase in phases
+        Patch(facecolor="white", edgecolor="#333333", label=names[step], **_FRAMES[step])
+        for step in shown
     ]
     ax.legend(handles=handles, loc="upper left", fontsize="small", framealpha=0.9)
 
@@ -224,7 +224,7 @@ def _add_legend(ax: Any, phases: list[int]) -> None:
 def _fit_text(
     ax: Any, boxes: list[Any], fontsize: float | None, places: list[tuple[float, float]]
 ) -> None:
-    """Set the size of text: the one asked for, or the largest that keeps boxes apart."""
+    """Set the given font size, or the largest at which boxes do not overlap."""
     if fontsize is not None:
         for box in boxes:
             box.set_fontsize(fontsize)
@@ -235,7 +235,7 @@ def _fit_text(
     extents = [box.get_bbox_patch().get_window_extent(renderer) for box in boxes]
     slot, level = np.abs(np.diff(ax.transData.transform([(0.0, 0.0), (1.0, 1.0)]), axis=0)[0])
     scale = min(1.0, 0.8 * level / max(extent.height for extent in extents))
-    # Neighbours on a level, from left to right; the picture ends half a slot beyond the last box.
+    # Compare neighbours on a level; the plot ends half a slot beyond the last box.
     order = sorted(range(len(boxes)), key=lambda i: (places[i][1], places[i][0]))
     for i, j in pairwise(order):
         if places[i][1] == places[j][1]:

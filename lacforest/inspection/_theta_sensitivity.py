@@ -1,4 +1,4 @@
-"""How many rows are called new, as theta moves."""
+"""The share of rows called new, as a function of theta."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lacforest._base_forest import BaseLACForest, check_is_forest
-from lacforest._parameters import check_int, is_int
-from lacforest._plotting import KNOWN_COLOR, NEW_COLOR, ink, make_axes
-from lacforest.metrics._report import find_classifier
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.parameters import check_int, is_int
+from lacforest._utils.plotting import KNOWN_COLOR, NEW_COLOR, ink, make_axes
+from lacforest.ensemble.base import BaseLACForest, check_is_forest
 
 
 class ThetaSensitivityDisplay:
     """Share of rows that are called new by forests fitted with different thetas.
 
-    A flat curve says that it matters little where in its interval theta lies. A curve that runs
-    along the dotted diagonal says that theta alone decides how many rows are called new.
+    If the curve is flat, the value of theta within its interval matters little. If it follows the
+    dotted diagonal, the number of rows called new depends on theta alone.
 
     Use `from_estimator` or `from_predictions` to make one.
 
@@ -29,11 +29,11 @@ class ThetaSensitivityDisplay:
     flagged : ndarray of shape (n_thetas,)
         Shares of rows called new.
     theta : float
-        Theta of the forest that was inspected.
+        Theta of the inspected forest.
     flagged_at_theta : float
         Share of rows that it calls new.
     interval : tuple of float or None
-        The interval of `theta`, where it was estimated.
+        The interval of `theta`, if it was estimated.
 
     Attributes
     ----------
@@ -69,27 +69,27 @@ class ThetaSensitivityDisplay:
         verbose: int = 0,
         ax: Any = None,
     ) -> ThetaSensitivityDisplay:
-        """Fit a copy of the forest at each theta, and plot how many rows it calls new.
+        """Fit a copy of the forest at each theta, and plot the share of rows called new.
 
-        This fits as many forests as there are thetas. `forest` itself stays as it is.
+        One forest is fitted per theta. `forest` itself is not changed.
 
         Parameters
         ----------
         forest : LACForestClassifier or LACExtraTreesClassifier
-            Fitted with unlabelled rows. With an integer as its ``random_state``, copies differ by
-            theta alone.
+            Fitted with unlabelled rows. With an integer ``random_state``, the copies differ only in
+            theta.
         X, y, X_unlabeled
-            What it was fitted on.
+            The training data of the forest.
         X_test : like X, optional
-            Rows to count. By default `X_unlabeled`: but copies were fitted on these, and call at
-            least the share theta of them new.
+            Rows to count. By default `X_unlabeled`, on which the copies were fitted: they predict
+            at least the share theta of these rows to be new.
         thetas : int or array-like of float, default=7
-            Thetas, strictly between 0 and 1; or how many to spread evenly over the interval of
-            the estimated theta.
+            Thetas, strictly between 0 and 1; or the number of thetas, which are spaced evenly over
+            the interval of the estimated theta.
         verbose : int, default=0
-            Print a line after each fit if positive.
+            If positive, print a line after each fit.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -116,8 +116,8 @@ class ThetaSensitivityDisplay:
         counted = X_unlabeled if X_test is None else X_test
         if counted is None:
             raise ValueError(
-                "which rows are to be counted? Pass X_unlabeled, or X_test if unlabelled rows are "
-                "marked inside X"
+                "there are no rows to count: pass X_unlabeled, or X_test if unlabelled rows are "
+                "marked in y"
             )
         values = _check_thetas(thetas, forest)
         flagged = []
@@ -147,22 +147,22 @@ class ThetaSensitivityDisplay:
         interval: tuple[float, float] | None = None,
         ax: Any = None,
     ) -> ThetaSensitivityDisplay:
-        """Plot how many rows are called new by predictions that are there already.
+        """Plot the share of rows called new, from given predictions.
 
         Parameters
         ----------
         thetas : array-like of shape (n_thetas,)
             Different thetas, strictly between 0 and 1, in any order.
         predictions : list of n_thetas array-likes of shape (n_rows,)
-            What a classifier fitted with each of them predicts for the same rows.
+            Predictions for the same rows by a classifier fitted with each theta.
         theta : float
-            The one of `thetas` that is in use.
+            The theta in use, one of `thetas`.
         new_label : object, default=-1
             Label of the new class.
         interval : tuple of float, optional
-            The interval of `theta`, where it was estimated.
+            The interval of `theta`, if it was estimated.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class ThetaSensitivityDisplay:
         rows = [np.asarray(labels) for labels in predictions]
         if len(rows) != len(given) or len(values) != len(given):
             raise ValueError(
-                f"there must be predictions for each of the different thetas, got {len(rows)} for "
+                f"predictions are needed for each of several distinct thetas, got {len(rows)} for "
                 f"{given}"
             )
         if theta not in given:
@@ -234,15 +234,15 @@ class ThetaSensitivityDisplay:
 
 
 def _check_thetas(thetas: Any, forest: BaseLACForest | None) -> NDArray[np.float64]:
-    """Thetas, ascending; a number of them is spread over the interval of the forest."""
+    """Thetas in ascending order; an integer is the number of thetas in the interval."""
     if forest is not None and is_int(thetas):
         check_int("thetas", thetas, 2)
         if forest.theta_interval_ is None:
             raise ValueError(
-                "theta of this forest was given and has no interval: pass the thetas to try, such "
+                "theta of this forest was given and has no interval: pass a list of thetas, such "
                 "as thetas=[0.3, 0.4, 0.5]"
             )
-        # An interval may reach 0 or 1, where there is nothing to fit: stay half a row off.
+        # An interval may reach 0 or 1, where no forest can be fitted: stay half a row away.
         margin = 0.5 / len(forest.unlabeled_score_)
         low, high = np.clip(forest.theta_interval_, margin, 1 - margin)
         spread: NDArray[np.float64] = np.linspace(low, high, int(thetas))

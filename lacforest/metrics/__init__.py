@@ -1,7 +1,7 @@
 """Measures of classifiers that predict a known class or "new".
 
-`y_true` may hold the labels of hidden classes: name the `known_classes`, and all others count as
-new. Where new rows carry one label already, name it as `new_label`.
+If `y_true` contains the labels of hidden classes, pass `known_classes`: all other labels count as
+new. If all new rows have the same label, pass it as `new_label`.
 """
 
 from lacforest.metrics._novelty import (

@@ -1,4 +1,4 @@
-"""Measures of novelty scores: how well they set new rows apart from known ones."""
+"""Measures of novelty scores: how well they separate new rows from known ones."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from sklearn import metrics
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._parameters import is_real
-from lacforest.metrics._hidden import Truth, read_truth, read_with_known
+from lacforest._input.ground_truth import Truth, read_truth, read_with_known
+from lacforest._input.parameters import is_real
 
 
 def _check_finite(scores: NDArray[np.float64], name: str) -> None:
     if not np.isfinite(scores).all():
         row = np.argwhere(~np.isfinite(scores))[0]
         raise ValueError(
-            f"{name} must hold finite numbers, but row {row[0]} holds {scores[tuple(row)]}"
+            f"{name} must contain finite numbers, but row {row[0]} contains {scores[tuple(row)]}"
         )
 
 
 def _novelty(y_score: Any, truth: Truth, name: str = "y_score") -> NDArray[np.float64]:
-    """One score a row, from scores or from probabilities of all classes."""
+    """One score per row, from scores or from the probabilities of all classes."""
     scores: NDArray[np.float64] = np.asarray(y_score, dtype=np.float64)
     if scores.ndim == 2 and scores.shape[1] > 1:
         if truth.labels is None:
             raise ValueError(
-                f"y_score has {scores.shape[1]} columns: pass the one of the new class, or "
-                "known_classes to find it by"
+                f"y_score has {scores.shape[1]} columns: pass only the column of the new class, or "
+                "known_classes to select it"
             )
         if scores.shape[1] != len(truth.labels.classes):
             raise ValueError(
@@ -57,10 +57,10 @@ def _known_and_new(
 def _pairs_in_order(
     low: NDArray[np.float64], high: NDArray[np.float64], value_of_tie: float
 ) -> float:
-    """Pairs of which `high` has the greater value."""
+    """Number of pairs in which the value of `high` is greater."""
     low = np.sort(low)
     below, up_to = np.searchsorted(low, high, "left"), np.searchsorted(low, high, "right")
-    # Whole numbers, and halves of them: exact.
+    # Exact, because all terms are multiples of one half.
     return float(below.sum() + value_of_tie * (up_to - below).sum())
 
 
@@ -77,19 +77,19 @@ def new_class_auc(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        What the rows are. Both new and known rows are needed.
+        True labels. Both new and known rows are required.
     y_score : array-like of shape (n_rows,) or (n_rows, n_known_classes + 1)
-        Novelty scores, higher for newer rows, or the probabilities of all classes as
-        `predict_proba` gives them; the latter need `known_classes`.
+        Novelty scores, where a higher score looks newer, or the probabilities of all classes as
+        returned by `predict_proba`; the latter require `known_classes`.
     known_classes : list of labels, optional
     new_label : object, default="auto"
-        Pass one of them to say which rows of `y_true` are new: those that are in none of
-        `known_classes`, or those with the label `new_label`. "auto" is what `LACForestClassifier`
-        calls the new class if it was fitted on `known_classes`.
+        Pass one of them to define which rows of `y_true` are new: those of no class in
+        `known_classes`, or those with the label `new_label`. "auto" is the new label of a
+        `LACForestClassifier` that is fitted on `known_classes`.
     ties : {"half", "lose"}, default="half"
-        What a new and a known row of the same score count. The paper's formula asks for a score
-        that is strictly higher: "lose". "half" is what scikit-learn, and with it most published
-        figures, count. It makes constant scores 0.5 where "lose" makes them 0.
+        The value of a pair of a new and a known row with the same score. The paper's formula
+        requires a strictly higher score: "lose". "half" is the convention of scikit-learn and of
+        most published results. Constant scores give 0.5 with "half" and 0 with "lose".
 
     Returns
     -------
@@ -98,8 +98,8 @@ def new_class_auc(
     Notes
     -----
     ``make_scorer(new_class_auc, response_method="predict_proba", known_classes=...)`` works for
-    two and more known classes. For one known class scikit-learn passes on the column of
-    ``classes_[1]`` alone, which is the known class if the new label sorts first. Then write
+    two or more known classes. For one known class scikit-learn passes only the column of
+    ``classes_[1]``, which is the known class if the new label sorts first. In this case, use
     ``lambda forest, X, y: new_class_auc(y, forest.novelty_score(X), ...)``.
 
     Examples
@@ -127,7 +127,7 @@ def new_class_average_precision(
     Parameters
     ----------
     y_true, y_score, known_classes, new_label
-        As in `new_class_auc`. Rows of equal score are called new together, so constant scores
+        As in `new_class_auc`. A threshold never separates rows of equal score, so constant scores
         give the share of new rows.
 
     Returns
@@ -155,10 +155,10 @@ def fpr_at_tpr(
     known_classes: Any = None,
     new_label: Any = "auto",
 ) -> float:
-    """Share of known rows that are called new where a share `tpr` of new rows is (FPR@95TPR).
+    """Share of known rows above the threshold that finds a share `tpr` of new rows (FPR@95TPR).
 
-    Rows are called new from a threshold on: the highest that calls at least the share `tpr` of
-    new rows new.
+    Rows with a score at or above the threshold count as new. It is the highest threshold that finds
+    at least the share `tpr` of new rows.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def fpr_at_tpr(
     known, new = _known_and_new(
         "the false positive rate", y_true, y_score, known_classes, new_label
     )
-    # Divided, not multiplied: 57 of 60 rows are the float 0.95, and 0.95 * 60 is not always 57.
+    # Divide instead of multiplying: 57 / 60 equals the float 0.95, but 0.95 * 60 may not equal 57.
     found = np.arange(1, len(new) + 1) / len(new)
     threshold = np.sort(new)[::-1][np.searchsorted(found, tpr)]
     return float((known >= threshold).mean())
@@ -194,27 +194,25 @@ def fpr_at_tpr(
 def _open_set_rows(
     y_true: Any, y_proba: Any, novelty: Any, known_classes: Any, new_label: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of new rows, of known rows, and of those known rows whose class is found."""
+    """Scores of new rows, of known rows, and of known rows whose class is predicted correctly."""
     truth, labels = read_with_known(y_true, known_classes, new_label)
     if list(known_classes) != labels.known.tolist():
-        # A list in another order hints at columns in another order.
+        # A list in another order suggests that the columns are in another order as well.
         raise ValueError(
-            "known_classes must be sorted and without repetition, as forest.known_classes_ is: "
+            "known_classes must be sorted and without duplicates, like forest.known_classes_: the "
             "columns of y_proba are in that order"
         )
     n_known = len(labels.known)
     proba = np.asarray(y_proba, dtype=np.float64)
     if proba.ndim != 2 or proba.shape[1] not in (n_known, n_known + 1):
         raise ValueError(
-            f"y_proba must have {n_known} columns, one for each known class, or {n_known + 1} with "
-            f"that of the new class; its shape is {proba.shape}"
+            f"y_proba must have {n_known} columns, one per known class, or {n_known + 1} with that "
+            f"of the new class; its shape is {proba.shape}"
         )
     check_consistent_length(truth.y, proba)
     _check_finite(proba, "y_proba")
     if proba.shape[1] == n_known and novelty is None:
-        raise ValueError(
-            "y_proba has no column of the new class: pass novelty, one score for each row"
-        )
+        raise ValueError("y_proba has no column of the new class: pass novelty, one score per row")
     scores = _novelty(proba if novelty is None else column_or_1d(novelty), truth, "novelty")
     if proba.shape[1] > n_known:
         proba = proba[:, labels.classes != labels.new_label]
@@ -233,36 +231,37 @@ def oscr_curve(
     known_classes: Any,
     new_label: Any = "auto",
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Open-set classification rate: known rows classified right against new rows let in.
+    """Curve of the open-set classification rate (OSCR), over all thresholds of the novelty.
 
-    A row is taken for known if its novelty is at most a threshold, and then it gets the known
-    class of the highest probability.
+    A row counts as known if its novelty is at most the threshold, and then gets the known class of
+    the highest probability. The curve shows correctly classified known rows against new rows that
+    count as known.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        What the rows are. Both new and known rows are needed.
+        True labels. Both new and known rows are required.
     y_proba : array-like of shape (n_rows, n_known_classes) or (n_rows, n_known_classes + 1)
-        Probabilities of the known classes, in sorted order, or of all classes, as `predict_proba`
-        gives them. Of equal ones the first counts.
+        Probabilities of the known classes, in sorted order, or of all classes, as returned by
+        `predict_proba`. Ties go to the first class.
     novelty : array-like of shape (n_rows,), optional
-        Novelty scores, higher for newer rows. By default the column of the new class. Dhamija et
-        al. [1]_ have no such column and take ``1 - y_proba.max(axis=1)``.
+        Novelty scores, where a higher score looks newer. By default the column of the new class.
+        Dhamija et al. [1]_, who have no such column, use ``1 - y_proba.max(axis=1)``.
     known_classes : list of labels
         Sorted; every other label of `y_true` is new.
     new_label : object, default="auto"
-        Label of the new class, which decides its column among `n_known_classes + 1`. "auto" is
-        what `LACForestClassifier` calls it if it was fitted on `known_classes`.
+        Label of the new class, which determines its column among `n_known_classes + 1`. "auto" is
+        the new label of a `LACForestClassifier` that is fitted on `known_classes`.
 
     Returns
     -------
     fpr : ndarray of shape (n_thresholds,)
-        Share of new rows that are taken for known, ascending from 0 to 1.
+        Share of new rows that count as known, ascending from 0 to 1.
     ccr : ndarray of shape (n_thresholds,)
-        Share of known rows that are taken for known and get their own class, ascending from 0 to
-        the accuracy on known rows without a threshold.
+        Share of known rows that count as known and get the right class, ascending from 0 to the
+        accuracy on known rows without a threshold.
     thresholds : ndarray of shape (n_thresholds,)
-        The first is -inf, where no row is taken for known.
+        The first is -inf, at which no row counts as known.
 
     References
     ----------
@@ -299,9 +298,9 @@ def oscr_score(
 ) -> float:
     """Area under `oscr_curve`.
 
-    It is the probability that a known row is classified right and has a lower novelty than a new
-    row, where equal ones count half: the AUC of the new class if all known rows are classified
-    right, and less if not.
+    It is the probability that a known row is classified correctly and has a lower novelty than a
+    new row, where ties count half. If all known rows are classified correctly, it equals the AUC of
+    the new class; otherwise it is lower.
 
     Parameters
     ----------

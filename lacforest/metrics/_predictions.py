@@ -1,52 +1,37 @@
-"""Measures of predicted labels: known classes, or new."""
+"""Measures of predicted labels, which are known classes or the new class."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 from sklearn import metrics
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._labels import check_labels, find_sentinel
-from lacforest._parameters import is_real
-from lacforest.metrics._hidden import Truth, list_labels, read_truth, read_with_known
-
-
-def _check_predicted(truth: Truth, y_pred: Any) -> NDArray[Any]:
-    """Predictions, one a row, that name known classes and the new one only."""
-    predicted: NDArray[Any] = column_or_1d(y_pred)
-    check_consistent_length(truth.y, predicted)
-    if truth.labels is not None:
-        classes = truth.labels.classes.tolist()
-        foreign = sorted(set(predicted.tolist()) - set(classes), key=str)
-        if foreign:
-            raise ValueError(
-                f"y_pred holds {list_labels(foreign)}, but the known classes and the new label "
-                f"are {list_labels(classes)}: is known_classes complete, and new_label what the "
-                "classifier says?"
-            )
-    return predicted
+from lacforest._input.ground_truth import read_truth, read_with_known
+from lacforest._input.labels import as_labels, check_labels, find_sentinel
+from lacforest._input.parameters import check_share
+from lacforest._input.weights import check_weight
 
 
 def accuracy_score(
     y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
 ) -> float:
-    """Share of rows whose label is right, where "new" is right for all hidden classes.
+    """Share of rows with the right label, where "new" is right for all hidden classes.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        What the rows are.
+        True labels.
     y_pred : array-like of shape (n_rows,)
         Predicted labels.
     known_classes : list of labels, optional
-        Known classes, if `y_true` still holds labels of hidden ones: every label that is not
-        listed counts as new.
+        Known classes, if `y_true` contains labels of hidden ones: every label that is not listed
+        counts as new.
     new_label : object, default="auto"
-        What `y_pred` says of new rows. "auto" is what `LACForestClassifier` says if it was fitted
-        on `known_classes`. Not used without them.
+        Label of new rows in `y_pred`. "auto" is the new label of a `LACForestClassifier` that is
+        fitted on `known_classes`. Not used without them.
 
     Returns
     -------
@@ -65,7 +50,7 @@ def accuracy_score(
     if known_classes is None:
         return float(metrics.accuracy_score(y_true, y_pred))
     truth = read_truth(y_true, known_classes, new_label)
-    return float(metrics.accuracy_score(truth.y, _check_predicted(truth, y_pred)))
+    return float(metrics.accuracy_score(truth.y, truth.check_predicted(y_pred)))
 
 
 def macro_f1_score(
@@ -76,8 +61,8 @@ def macro_f1_score(
     Parameters
     ----------
     y_true, y_pred, known_classes, new_label
-        As in `accuracy_score`. The mean is over `known_classes` and the new class, and without
-        `known_classes` over the classes that occur in `y_true` or `y_pred`.
+        As in `accuracy_score`. The mean is over `known_classes` and the new class; without
+        `known_classes`, over the classes that occur in `y_true` or `y_pred`.
 
     Returns
     -------
@@ -85,9 +70,10 @@ def macro_f1_score(
 
     Notes
     -----
-    The F1 score of a class is 0 if no row of the class is found, also where there is none to be
-    found. So a listed class that occurs in neither `y_true` nor `y_pred` counts as 0; without
-    `known_classes` it does not count. This is what scikit-learn does with ``zero_division=0``.
+    The F1 score of a class is 0 if no row of the class is predicted correctly, also if the class
+    has no rows. A listed class that occurs in neither `y_true` nor `y_pred` therefore counts as 0;
+    without `known_classes` it does not count. scikit-learn does the same with
+    ``zero_division=0``.
 
     Examples
     --------
@@ -98,14 +84,14 @@ def macro_f1_score(
     classes = None
     if known_classes is not None:
         truth, labels = read_with_known(y_true, known_classes, new_label)
-        y_true, y_pred, classes = truth.y, _check_predicted(truth, y_pred), labels.classes
+        y_true, y_pred, classes = truth.y, truth.check_predicted(y_pred), labels.classes
     return float(metrics.f1_score(y_true, y_pred, labels=classes, average="macro", zero_division=0))
 
 
 def known_accuracy_score(
     y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
 ) -> float:
-    """Share of the rows of known classes whose label is right; "new" is wrong.
+    """Share of the rows of known classes with the right label; "new" counts as wrong.
 
     Parameters
     ----------
@@ -113,7 +99,7 @@ def known_accuracy_score(
         As in `accuracy_score`.
     known_classes : list of labels, optional
     new_label : object, default="auto"
-        Pass one of them to say which rows of `y_true` are new: those that are in none of
+        Pass one of them to define which rows of `y_true` are new: those of no class in
         `known_classes`, or those with the label `new_label`.
 
     Returns
@@ -127,7 +113,7 @@ def known_accuracy_score(
     0.6666666666666666
     """
     truth = read_truth(y_true, known_classes, new_label)
-    predicted = _check_predicted(truth, y_pred)
+    predicted = truth.check_predicted(y_pred)
     truth.need_known("the accuracy on known classes")
     return float(metrics.accuracy_score(truth.y[~truth.is_new], predicted[~truth.is_new]))
 
@@ -153,7 +139,7 @@ def new_class_recall(
     0.5
     """
     truth = read_truth(y_true, known_classes, new_label)
-    called_new = find_sentinel(_check_predicted(truth, y_pred), truth.new_label)
+    called_new = find_sentinel(truth.check_predicted(y_pred), truth.new_label)
     truth.need_new("the recall of the new class")
     return float(called_new[truth.is_new].mean())
 
@@ -161,7 +147,7 @@ def new_class_recall(
 def new_class_precision(
     y_true: Any, y_pred: Any, *, known_classes: Any = None, new_label: Any = "auto"
 ) -> float:
-    """Share of the rows called new that are new; 0 if no row is called new.
+    """Share of the rows called new that are new; 0 if there are none.
 
     Parameters
     ----------
@@ -179,7 +165,7 @@ def new_class_precision(
     0.6666666666666666
     """
     truth = read_truth(y_true, known_classes, new_label)
-    called_new = find_sentinel(_check_predicted(truth, y_pred), truth.new_label)
+    called_new = find_sentinel(truth.check_predicted(y_pred), truth.new_label)
     return float(truth.is_new[called_new].mean()) if called_new.any() else 0.0
 
 
@@ -191,9 +177,9 @@ def theta_error(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        What the unlabelled rows are, or other rows of the same distribution.
+        True labels of the unlabelled rows, or of other rows of the same distribution.
     theta : float
-        The share that was estimated, such as ``forest.theta_``.
+        The estimated share, such as ``forest.theta_``.
     known_classes, new_label
         As in `known_accuracy_score`.
 
@@ -209,21 +195,18 @@ def theta_error(
     """
     truth = read_truth(y_true, known_classes, new_label)
     if len(truth.y) == 0:
-        raise ValueError("the error of theta is not defined: y_true holds no row")
+        raise ValueError("the error of theta is undefined: y_true has no rows")
     return abs(float(truth.is_new.mean()) - check_share(theta))
 
 
-def check_share(theta: Any) -> float:
-    """A share of new rows, 0 and 1 included."""
-    if not is_real(theta):
-        raise TypeError(f"theta must be a number in [0, 1], got {theta!r}")
-    if not 0.0 <= theta <= 1.0:
-        raise ValueError(f"theta must lie in [0, 1], got {theta!r}: it is the share of new rows")
-    return float(theta)
-
-
 def augmented_accuracy_score(
-    y_true: Any, y_pred: Any, *, theta: float, new_label: Any, unlabeled_label: Any
+    y_true: Any,
+    y_pred: Any,
+    *,
+    theta: float,
+    new_label: Any,
+    unlabeled_label: Any,
+    sample_weight: Any = None,
 ) -> float:
     r"""Accuracy over known and new rows, estimated without a label of the new class.
 
@@ -234,33 +217,35 @@ def augmented_accuracy_score(
        \hat A(h) = \pi \operatorname{mean}_{labelled} \bigl[ 1\{h(x) = y\}
        - 1\{h(x) = new\} \bigr] + \operatorname{mean}_{unlabelled} 1\{h(x) = new\}.
 
-    Its expectation is the accuracy of h on the distribution of the unlabelled rows, for rows that
-    h was not fitted on, if `theta` is right and labelled rows are a sample of the known rows.
+    Its expectation is the accuracy of h on the distribution of the unlabelled rows, if h was not
+    fitted on these rows, `theta` is right, and labelled rows are a sample of the known rows.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
-        Known labels, and `unlabeled_label` for unlabelled rows. Both kinds are needed.
+        Known labels, and `unlabeled_label` for unlabelled rows. Both kinds of rows are required.
     y_pred : array-like of shape (n_rows,)
         Predicted labels.
     theta : float
         Share of new rows among unlabelled ones, in [0, 1].
     new_label : object
-        What `y_pred` says of new rows. It may be the same as `unlabeled_label`.
+        Label of new rows in `y_pred`. It may equal `unlabeled_label`.
     unlabeled_label : object
-        What marks unlabelled rows in `y_true`.
+        The label that marks unlabelled rows in `y_true`.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of rows in the means over labelled and over unlabelled rows.
 
     Returns
     -------
     float
-        May leave [0, 1], by chance or because `theta` is wrong.
+        Can lie outside of [0, 1], by chance or because `theta` is wrong.
 
     Notes
     -----
-    Every unlabelled row that is called new counts as right, known ones among them too. What those
-    add is known from the labelled rows that are called new, and is taken off again.
+    Every unlabelled row that is called new counts as right, even if it is known. The
+    share of such errors is estimated from the labelled rows and subtracted.
 
-    Compare classifiers by one and the same `theta`: the score depends on it.
+    Compare classifiers by the same `theta`, because the score depends on it.
 
     Examples
     --------
@@ -273,28 +258,34 @@ def augmented_accuracy_score(
     0.875
     """
     known_share = 1.0 - check_share(theta)
-    labels, predicted = column_or_1d(y_true), column_or_1d(y_pred)
+    labels, predicted = as_labels(y_true), column_or_1d(y_pred)
     check_consistent_length(labels, predicted)
     unlabeled = find_sentinel(labels, unlabeled_label)
     if not unlabeled.any():
         raise ValueError(
-            f"no row of y_true is unlabelled, that is marked by {unlabeled_label!r}: the estimate "
-            "needs unlabelled rows that the classifier was not fitted on, such as "
-            "AugmentedKFold(unlabeled='split') holds out"
+            f"no row of y_true is marked as unlabelled by {unlabeled_label!r}: the estimate needs "
+            "unlabelled rows that the classifier was not fitted on, such as those held out by "
+            "AugmentedKFold(unlabeled='split')"
         )
     if unlabeled.all():
         raise ValueError(
-            f"every row of y_true is marked by {unlabeled_label!r} as unlabelled: the estimate "
-            "needs labelled rows as well"
+            f"every row of y_true is marked as unlabelled by {unlabeled_label!r}: the estimate "
+            "also needs labelled rows"
         )
     labels = check_labels(labels[~unlabeled])
     if find_sentinel(labels, new_label).any():
         raise ValueError(
-            f"y_true holds new_label {new_label!r} among its labels: labelled rows must be of "
-            "known classes. Leave new rows out, or use accuracy_score if all labels are there."
+            f"y_true contains new_label {new_label!r}: labelled rows must be of known classes. "
+            "Leave new rows out, or use accuracy_score if all rows are labelled."
         )
     called_new = find_sentinel(predicted, new_label)
-    right = metrics.accuracy_score(labels, predicted[~unlabeled])
-    return float(
-        known_share * (right - called_new[~unlabeled].mean()) + called_new[unlabeled].mean()
-    )
+    weight = check_weight(sample_weight, len(unlabeled))
+    if weight is None:
+        weight = np.ones(len(unlabeled))
+    means = []
+    for rows, kind in ((~unlabeled, "labelled"), (unlabeled, "unlabelled")):
+        if not weight[rows].any():
+            raise ValueError(f"sample_weight is zero for every {kind} row")
+        means.append(np.average(called_new[rows], weights=weight[rows]))
+    right = metrics.accuracy_score(labels, predicted[~unlabeled], sample_weight=weight[~unlabeled])
+    return float(known_share * (right - means[0]) + means[1])

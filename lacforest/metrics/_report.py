@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
-
-from lacforest.metrics._hidden import read_truth
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.ground_truth import read_truth
 from lacforest.metrics._novelty import (
     fpr_at_tpr,
     new_class_auc,
@@ -25,52 +23,29 @@ from lacforest.metrics._predictions import (
 )
 
 
-def find_classifier(estimator: Any) -> Any:
-    """The fitted classifier in a pipeline or a search, which knows what its new class is."""
-    check_is_fitted(estimator)
-    while True:
-        if isinstance(estimator, Pipeline):
-            estimator = estimator[-1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        else:
-            break
-    if not hasattr(estimator, "new_label_"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no new_label_: a classifier is needed that predicts a "
-            "new class, such as LACForestClassifier"
-        )
-    if estimator.new_label_ is None:
-        raise ValueError(
-            f"this {type(estimator).__name__} was fitted without unlabelled rows and knows no new "
-            "class: pass X_unlabeled to fit, or mark rows by unlabeled_label"
-        )
-    return estimator
-
-
 def augmented_scores(estimator: Any, X: Any, y_true: Any) -> dict[str, float]:
     """All measures of a fitted classifier, by name.
 
-    A function of this form is also what ``scoring=`` of `cross_validate` and `GridSearchCV` takes,
-    for folds whose test rows have all their labels.
+    The function can be passed as ``scoring=`` to `cross_validate` and `GridSearchCV`, if the test
+    rows of all folds are labelled.
 
     Parameters
     ----------
     estimator : LACForestClassifier, or a Pipeline or search that ends in one
-        Fitted with unlabelled rows. Any classifier will do that has ``known_classes_``,
-        ``new_label_`` and ``predict_proba``.
+        Fitted with unlabelled rows. Any classifier with ``known_classes_``, ``new_label_`` and
+        ``predict_proba`` is accepted.
     X : array-like, frame or sparse matrix of shape (n_rows, n_features)
         Rows to score.
     y_true : array-like of shape (n_rows,)
-        What they are. Labels that the classifier does not know count as new.
+        True labels. Labels outside of ``known_classes_`` count as new.
 
     Returns
     -------
     dict of float
         "accuracy", "macro_f1", "known_accuracy", "new_recall", "new_precision", "new_auc",
-        "new_average_precision", "new_fpr_at_95_tpr", "oscr", and if the classifier has ``theta_``
-        also "theta" and "theta_error", its distance from the share of new rows in `y_true`. NaN
-        where `y_true` lacks the rows that a measure needs, known or new ones.
+        "new_average_precision", "new_fpr_at_95_tpr" and "oscr"; if the classifier has ``theta_``,
+        also "theta" and "theta_error", its distance from the share of new rows in `y_true`. A
+        measure is NaN if `y_true` lacks the known or new rows that it needs.
 
     Examples
     --------

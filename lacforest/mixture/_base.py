@@ -1,4 +1,4 @@
-"""What all estimators of theta share: scores, then a share, then its interval."""
+"""Base of all estimators of theta: scores, then theta, then its interval."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from lacforest._coding import RowStack, code_columns
-from lacforest._parameters import check_int, check_n_jobs, is_real
-from lacforest._tree._ranks import CodedColumns
-from lacforest._validation import (
+from lacforest._coding.ranks import code_columns
+from lacforest._input.parameters import check_int, check_level, check_n_jobs
+from lacforest._input.tables import (
+    RowStack,
     by_column,
     check_training_table,
     check_unlabeled_table,
     column_names,
 )
-from lacforest._weights import check_weight
+from lacforest._input.weights import check_weight
+from lacforest._tree.ranks import CodedColumns
 from lacforest.mixture._cross_fit import check_scorer, cross_fit_scores
 from lacforest.mixture._forest_scores import forest_scores
 from lacforest.mixture._score_table import Scores, ScoreTable
 
-# Beyond this many distinct scores neighbours are counted together, so that neither an estimate nor
-# its bootstrap grows with the number of rows.
+# If there are more distinct scores, neighbours are counted together, so that the cost of an
+# estimate and its bootstrap does not grow with the number of rows.
 _MOST_VALUES = 2_000
 
 
 class ThetaWarning(UserWarning):
-    """The data cannot tell how many unlabelled rows are new, or whether any are."""
+    """The data do not determine how many unlabelled rows are new, or whether any are."""
 
 
 class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     """Base of all estimators of theta, the share of new rows among unlabelled ones.
 
-    A subclass says how theta follows from one-dimensional scores. The scores say how much a row
-    looks like the unlabelled sample, given by a model that did not see the row.
+    A subclass computes theta from one-dimensional scores. A score measures how much a row looks
+    like the unlabelled sample, by a model that was not fitted on this row.
     """
 
     theta_: float
@@ -75,7 +76,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         X_unlabeled : like X, of shape (n_unlabeled, n_features)
             Unlabelled rows from deployment.
         sample_weight : array-like of shape (n_labeled,), optional
-            How many rows each labelled row stands for.
+            The number of rows that each labelled row represents.
 
         Returns
         -------
@@ -87,11 +88,11 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     def stack_rows(
         self, X: Any, X_unlabeled: Any, sample_weight: Any = None
     ) -> tuple[RowStack, int, NDArray[np.float64] | None]:
-        """Checked tables as `fit_stack` takes them; labelled rows of weight zero are left out."""
+        """Check tables for `fit_stack`; labelled rows of weight zero are left out."""
         if X_unlabeled is None:
             raise ValueError(
                 "X_unlabeled is None: theta is the share of new rows among unlabelled ones, so "
-                "there must be some"
+                "unlabelled rows are required"
             )
         names = column_names(X)
         labeled = check_training_table(self, X)
@@ -114,7 +115,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         weight: NDArray[np.float64] | None = None,
         columns: CodedColumns | None = None,
     ) -> Self:
-        """Estimate theta from stacked rows; for callers that have checked and coded them already.
+        """Estimate theta from stacked rows that are already checked, and possibly coded.
 
         Parameters
         ----------
@@ -131,30 +132,69 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         if n_labeled < 2 or n_unlabeled < 2:
             raise ValueError(
                 f"theta cannot be estimated from {n_labeled} labelled and {n_unlabeled} unlabelled "
-                "row(s): a row is scored by models that saw others of its side, so two of each are "
-                "the least. Pass more rows, or theta as a number."
+                "row(s): rows are scored by models that are fitted on other rows, so at least two "
+                "of each are needed. Pass more rows, or theta as a number."
             )
         score_seed, bootstrap_seed = self._seeds()
+        scores = self._score_stack(stack, n_labeled, weight, columns, score_seed)
+        sides = Scores(scores[:n_labeled], scores[n_labeled:])
+        return self._fit_table(sides, weight, bootstrap_seed)
+
+    def fit_control(
+        self,
+        stack: RowStack,
+        n_labeled: int,
+        n_control: int,
+        weight: NDArray[np.float64] | None = None,
+        columns: CodedColumns | None = None,
+    ) -> Self:
+        """Estimate theta by comparing unlabelled rows with a few known rows of deployment.
+
+        All labelled rows help to learn the scores, but only those of the control rows are compared
+        with the scores of unlabelled rows: known rows of deployment are like them whatever the
+        other labelled rows look like.
+
+        Parameters
+        ----------
+        stack : RowStack
+            Labelled rows first.
+        n_labeled : int
+            Control rows included.
+        n_control : int
+            The last labelled rows are known rows of deployment.
+        weight, columns
+            As in `fit_stack`.
+        """
+        self._check_parameters()
+        score_seed, bootstrap_seed = self._seeds()
+        scores = self._score_stack(stack, n_labeled, weight, columns, score_seed)
+        sides = Scores(scores[n_labeled - n_control : n_labeled], scores[n_labeled:])
+        return self._fit_table(sides, None, bootstrap_seed)
+
+    def _score_stack(
+        self,
+        stack: RowStack,
+        n_labeled: int,
+        weight: NDArray[np.float64] | None,
+        columns: CodedColumns | None,
+        seed: int,
+    ) -> NDArray[np.float64]:
+        """How much each row looks unlabelled, by models that did not see it."""
         if isinstance(self.scorer, str) and self.scorer == "forest":
             if columns is None:
                 columns = code_columns(stack, effective_n_jobs(self.n_jobs))
-            scores = forest_scores(columns, n_labeled, score_seed, self.n_jobs)
-        else:
-            scores = cross_fit_scores(
-                self.scorer, stack.table(), n_labeled, self.cv, score_seed, self.n_jobs
-            )
-        sides = Scores(scores[:n_labeled], scores[n_labeled:])
-        return self._fit_table(sides, weight, bootstrap_seed)
+            return forest_scores(columns, n_labeled, seed, self.n_jobs, weight)
+        return cross_fit_scores(self.scorer, stack.table(), n_labeled, self.cv, seed, self.n_jobs)
 
     def fit_scores(
         self, labeled: ArrayLike, unlabeled: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Estimate theta from scores that are there already.
+        """Estimate theta from given scores.
 
         Parameters
         ----------
         labeled : array-like of shape (n_labeled,)
-            Scores of labelled rows by models that did not see them. Higher looks newer.
+            Scores of labelled rows by models that were not fitted on them. Higher looks newer.
         unlabeled : array-like of shape (n_unlabeled,)
             Scores of unlabelled rows, likewise.
         sample_weight : array-like of shape (n_labeled,), optional
@@ -168,7 +208,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         for name, scores in (("labeled", labeled), ("unlabeled", unlabeled)):
             array = check_array(scores, ensure_2d=False, dtype=np.float64, input_name=name)
             if array.ndim != 1:
-                raise ValueError(f"{name} must hold one score a row, got shape {array.shape}")
+                raise ValueError(f"{name} must have one score per row, got shape {array.shape}")
             sides.append(array)
         weight = check_weight(sample_weight, len(sides[0]))
         if weight is not None:
@@ -178,7 +218,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         return self._fit_table(Scores(*sides), weight, self._seeds()[1])
 
     def _seeds(self) -> list[int]:
-        """Seeds of scores and of the bootstrap."""
+        """Seeds of the scores and of the bootstrap."""
         random_state = check_random_state(self.random_state)
         return [int(word) for word in random_state.randint(0, 2**32, size=2, dtype=np.uint32)]
 
@@ -198,7 +238,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _interval(self, ends: NDArray[np.float64]) -> tuple[float, float]:
-        """Percentiles of the replicates, widened to hold the estimate itself."""
+        """Percentiles of the replicates, widened to contain the estimate itself."""
         tail = (1.0 - self.level) / 2.0
         low, high = np.quantile(ends[:, 0], tail), np.quantile(ends[:, 1], 1.0 - tail)
         return min(self.theta_, float(low)), max(self.theta_, float(high))
@@ -207,25 +247,22 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         check_scorer(self.scorer)
         check_n_jobs(self.n_jobs)
         check_int("n_bootstrap", self.n_bootstrap, 0)
-        if not is_real(self.level):
-            raise TypeError(f"level must be a number in (0, 1), got {self.level!r}")
-        if not 0.0 < self.level < 1.0:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {self.level!r}")
+        check_level(self.level)
 
     @abstractmethod
     def _estimate(self, table: ScoreTable) -> float:
-        """Theta in [0, 1]; may keep what `_replicate` starts from."""
+        """Theta in [0, 1]; may store the starting point of `_replicate`."""
 
     @abstractmethod
     def _replicate(self, table: ScoreTable) -> tuple[float, float]:
-        """What one bootstrap sample says of the lower and of the upper end of the interval."""
+        """Values of one bootstrap sample for the lower and the upper end of the interval."""
 
     def ratio_curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Share of unlabelled rows over share of labelled rows, among the rows that look known.
+        """Ratio of the shares of unlabelled and labelled rows, among rows that look known.
 
-        At each score: x is the share of labelled rows with that score or a lower one, and y the
-        same share of unlabelled rows divided by x. Towards x = 0 only known rows are left, and y
-        tends to 1 - theta.
+        For each score, x is the share of labelled rows with that score or a lower one, and y the
+        same share of unlabelled rows divided by x. Towards x = 0 all rows are known, and y tends to
+        1 - theta.
 
         Returns
         -------

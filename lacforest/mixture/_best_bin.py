@@ -7,7 +7,7 @@ import numpy as np
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._score_table import ScoreTable
 
-# Confidence of the bound, and how much the bound counts: the published values.
+# Confidence and weight of the bound, as published.
 _DELTA = 0.1
 _GAMMA = 0.01
 
@@ -15,14 +15,14 @@ _GAMMA = 0.01
 def best_bin(table: ScoreTable) -> tuple[float, float]:
     """Point of the ratio curve with the lowest upper confidence bound.
 
-    With q_l and q_u the shares of labelled and unlabelled rows up to a score, minimises
+    Let q_l and q_u be the shares of labelled and unlabelled rows up to a score. The point minimises
 
         q_u / q_l + (1 + gamma) / q_l (sqrt(log(4/delta) / 2 n_u) + sqrt(log(4/delta) / 2 n_l)).
 
     Returns
     -------
     x, ratio : float
-        q_l, and q_u / q_l, there.
+        q_l and q_u / q_l at that point.
     """
     x, ratio = table.ratio_curve()
     noise = np.sqrt(np.log(4 / _DELTA) / (2 * np.array([table.n_labeled, table.n_unlabeled])))
@@ -31,7 +31,7 @@ def best_bin(table: ScoreTable) -> tuple[float, float]:
 
 
 class BestBin(ThetaEstimator):
-    """Theta from the best bin: the threshold below which rows are known with most certainty.
+    """Theta from the best bin: the scores below the threshold at which rows are most surely known.
 
     Among rows that look known, unlabelled rows are ``1 - theta`` times as frequent as labelled
     ones. The bin is chosen by an upper confidence bound of that ratio [1]_.
@@ -39,27 +39,29 @@ class BestBin(ThetaEstimator):
     Parameters
     ----------
     scorer : {"forest", "svc"} or classifier, default="forest"
-        What tells unlabelled from labelled rows. "forest" scores rows out of bag by a forest on
-        rank codes; "svc" is an RBF-SVC, cross-fitted, as is any scikit-learn classifier.
+        The model that separates unlabelled from labelled rows. "forest" computes out-of-bag
+        scores of a forest on rank codes; "svc" is an RBF-SVC. It and any scikit-learn classifier
+        are cross-fitted.
     cv : int or splitter, default=5
-        Folds where the scorer is not "forest".
+        Folds, if the scorer is not "forest".
     level : float, default=0.9
-        Level of `interval_`.
+        Confidence level of `interval_`.
     n_bootstrap : int, default=100
-        Bootstrap samples of scores for the interval; 0 leaves it out.
+        Number of bootstrap samples of scores for the interval; 0 means no interval.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
-        Threads. The result is the same for any number.
+        Number of threads. The result does not depend on it.
 
     Attributes
     ----------
     theta_ : float
         Share of new rows among unlabelled ones.
     interval_ : tuple of float or None
-    scores_ : Scores
-        Scores of labelled and unlabelled rows; higher looks newer.
+    scores_ : object
+        Scores of labelled and unlabelled rows, ``scores_.labeled`` and ``scores_.unlabeled``;
+        higher scores look newer.
     chosen_ : tuple of float
-        The point of `ratio_curve` that gave theta.
+        The point of `ratio_curve` that theta is read from.
 
     References
     ----------

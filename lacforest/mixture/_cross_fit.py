@@ -1,7 +1,8 @@
-"""Out-of-fold scores by any scikit-learn classifier, on how unlabelled a row looks."""
+"""Out-of-fold scores of any scikit-learn classifier for looking unlabelled."""
 
 from __future__ import annotations
 
+import reprlib
 from numbers import Integral
 from typing import Any
 
@@ -10,28 +11,15 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics import euclidean_distances
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.svm import SVC
 
-from lacforest._threads import in_threads
-
-# Rows among which the median of pairwise distances is taken exactly.
-_MEDIAN_ROWS = 2_000
-
-
-def median_gamma(X: Any, rng: np.random.Generator) -> float:
-    """Reciprocal of the median squared distance between rows, each paired with itself too."""
-    n_rows = X.shape[0]
-    if n_rows > _MEDIAN_ROWS:
-        X = X[np.sort(rng.choice(n_rows, _MEDIAN_ROWS, replace=False))]
-    median = float(np.median(euclidean_distances(X, squared=True)))
-    # More than half of all pairs coincide: any width sees the same few points.
-    return 1.0 / median if median > 0 else 1.0
+from lacforest._utils.kernel_width import median_gamma
+from lacforest._utils.threads import in_threads
 
 
 def _scores_of(model: Any, X: Any) -> NDArray[np.float64]:
-    """Higher for rows that look unlabelled, which is class 1."""
+    """Scores that are higher for rows that look unlabelled, which is class 1."""
     if hasattr(model, "decision_function"):
         scores = np.asarray(model.decision_function(X), dtype=np.float64)
     else:
@@ -55,7 +43,7 @@ def _score_fold(
 
 
 def check_scorer(scorer: Any) -> None:
-    """Refuse a scorer that can give no scores."""
+    """Raise if the scorer cannot compute scores."""
     if isinstance(scorer, str):
         if scorer not in ("forest", "svc"):
             raise ValueError(
@@ -73,7 +61,7 @@ def check_scorer(scorer: Any) -> None:
 def cross_fit_scores(
     scorer: Any, X: Any, n_labeled: int, cv: Any, seed: int, n_jobs: int | None
 ) -> NDArray[np.float64]:
-    """Scores of each row by a model that was fitted on the other folds.
+    """Score each row by a model that is fitted on the other folds.
 
     Parameters
     ----------
@@ -105,20 +93,21 @@ def cross_fit_scores(
         cv = StratifiedKFold(int(cv), shuffle=True, random_state=fold_seed)
     if isinstance(scorer, str) and np.isnan(X.data if sparse.issparse(X) else X).any():
         raise ValueError(
-            "X or X_unlabeled holds missing values, which an SVC cannot take: use "
+            "X or X_unlabeled contains missing values, which an SVC does not accept: use "
             "scorer='forest', or impute them first"
         )
     folds = list(check_cv(cv, is_unlabeled, classifier=True).split(X, is_unlabeled))
     if not folds or any(len(np.unique(is_unlabeled[train])) < 2 for train, _ in folds):
         raise ValueError(
-            f"cv must give folds whose training rows hold labelled and unlabelled rows, but {cv!r} "
-            "does not"
+            "cv must give folds with labelled and unlabelled rows among their training rows, but "
+            f"{reprlib.repr(cv)} does not"
         )
     tested = np.bincount(np.concatenate([test for _, test in folds]), minlength=n_rows)
     if not (tested == 1).all():
         raise ValueError(
-            f"cv must test every row once, but {cv!r} tests {int((tested == 0).sum())} rows never "
-            f"and {int((tested > 1).sum())} rows more than once"
+            f"cv must test every row once, but {reprlib.repr(cv)} never tests "
+            f"{int((tested == 0).sum())} rows and tests {int((tested > 1).sum())} rows more than "
+            "once"
         )
     calls = [
         (scorer, X, is_unlabeled, train, test, seeds[0] + i)
@@ -129,5 +118,5 @@ def cross_fit_scores(
     for (_, test), fold_scores in zip(folds, results, strict=True):
         scores[test] = fold_scores
     if not np.isfinite(scores).all():
-        raise ValueError(f"scorer {scorer!r} gave scores that are not finite")
+        raise ValueError(f"scorer {scorer!r} returned scores that are not finite")
     return scores

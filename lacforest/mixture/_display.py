@@ -1,4 +1,4 @@
-"""The ratio curve and what was read from it, as a picture."""
+"""Plot of the ratio curve and the estimate of theta."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._plotting import ink, make_axes
+from lacforest._utils.plotting import ink, make_axes
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._rank_mixture import RankMixture
 
@@ -16,9 +16,9 @@ from lacforest.mixture._rank_mixture import RankMixture
 class RatioCurveDisplay:
     """Ratio curve of a fitted estimator of theta, with the estimate and its interval.
 
-    Among the rows that look most known, the curve shows how frequent unlabelled rows are relative
-    to labelled ones. On the left, where only known rows are left, that is ``1 - theta``. A long
-    flat start says that theta is well determined; a curve that never levels off, that it is not.
+    The curve shows how frequent unlabelled rows are relative to labelled ones, among the rows that
+    look most known. On the left, where all rows are known, this ratio is ``1 - theta``. If the
+    curve has a long flat start, theta is well determined; if it never levels off, it is not.
 
     Use `from_estimator` to make one.
 
@@ -27,13 +27,13 @@ class RatioCurveDisplay:
     x : float64 array
         Shares of labelled rows.
     ratio : float64 array
-        Shares of unlabelled rows over x.
+        Shares of unlabelled rows divided by x.
     theta : float
     interval : tuple of float or None
     chosen : tuple of float or None
-        The point that gave theta, where one did.
+        The point that theta was read from, if there is one.
     fitted : float64 array or None
-        The fitted curve at x, where there is one.
+        The fitted curve at x, if there is one.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class RatioCurveDisplay:
         Parameters
         ----------
         estimator : ThetaEstimator
-            Fitted. The one behind a forest is its ``theta_estimator_``.
+            Fitted. For a forest, pass its ``theta_estimator_``.
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw into; a new figure by default.
 
         Returns
         -------

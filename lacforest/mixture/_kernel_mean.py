@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from lacforest.mixture._simplex import Nearest, nearest_in_hull
 
-# Widths that are tried, in median distances, from the widest down.
+# Candidate widths in units of the median distance, in descending order.
 _WIDTHS = (10.0, 10.0**0.5, 1.0, 10.0**-0.5, 0.1)
-# Scores lie within four, and no quotient of two distances may overflow.
+# Scores span at most four units, and no quotient of two distances may overflow.
 _NARROWEST = 1e-300
-# Part of the squared length of a feature vector that the factor of the kernel may miss.
+# Largest error of the factor, relative to the squared norm of a feature vector.
 _CUT = 1e-12
-# Widths narrower than all gaps are equally good but for rounding; the wider one is cheaper.
+# Widths below all gaps differ only by rounding; the wider one is cheaper.
 _TIE = 1e-9
-# Rank that a factor may have, and the numbers it may hold where that allows for more.
+# Largest rank of a factor, and the number of entries up to which a higher rank is allowed.
 _MAX_RANK = 500
 _MAX_CELLS = 1 << 22
-# Of distances, relative to the one between the two samples.
+# Tolerance of distances, relative to the distance between the two samples.
 _TOLERANCE = 1e-7
-# Samples as close as this are the same, for what the factor misses of a feature vector is as long.
+# Samples closer than this count as equal, because the error of the factor is as large.
 _SAME = math.sqrt(_CUT)
-# Of slopes. Where no labelled row looks like an unlabelled one all slopes equal the threshold.
+# Tolerance of slopes. If no labelled row looks unlabelled, all slopes equal the threshold.
 _SLACK = 1e-5
 
 _LARGEST_LAM = 8.0
@@ -37,18 +37,18 @@ _FIRST_STEP = 0.05
 
 @dataclass(frozen=True)
 class KnownShare:
-    """Estimated share of known classes among unlabelled rows, and how it came about.
+    """Estimated share of known classes among unlabelled rows, and how it was found.
 
     Attributes
     ----------
     share : float
         kappa = (lam - 1) / lam, below 7/8.
     lam : float
-        Where the slope of the distance passes the threshold.
+        Where the slope of the distance exceeds the threshold.
     threshold : float
-        nu, the slope that is looked for.
+        nu, the threshold of the slope.
     lams, distances : float arrays
-        The part of the distance curve that was computed, by increasing lam.
+        The computed points of the distance curve, in ascending order of lam.
     """
 
     share: float
@@ -62,18 +62,18 @@ class KernelMean:
     """Distance of lam F - (lam - 1) H from all distributions, in the space of a Gaussian kernel.
 
     F is the distribution of unlabelled and H that of labelled scores. The distance is convex in
-    lam; where it leaves zero, lam F - (lam - 1) H stops to be a distribution.
+    lam. It is zero as long as lam F - (lam - 1) H is a distribution.
 
     Parameters
     ----------
     values : float array
-        Distinct scores of both samples, increasing.
+        Distinct scores of both samples, in ascending order.
     labeled, unlabeled : float arrays
-        How many rows of either sample have each of the values. Any weights do that are not
-        negative and not all zero.
+        Number of rows of each sample with each of the values. Any non-negative weights that are
+        not all zero are accepted.
     width : float, optional
         Standard deviation of the kernel. By default the one of five multiples of the median
-        distance between two scores that tells the samples apart best.
+        distance between two scores that separates the samples best.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class KernelMean:
         unlabeled: NDArray[np.float64],
         width: float | None = None,
     ) -> None:
-        # In units of a power of two nothing over- or underflows, and nothing is rounded.
+        # Scaling by a power of two avoids overflow and underflow without rounding.
         largest = float(np.abs(values).max())
         unit = 2.0 ** (math.frexp(largest)[1] - 1) if largest > 0 else 1.0
         points = values / unit
@@ -100,7 +100,7 @@ class KernelMean:
             width, factor = _given_width(points, width / unit)
         self.width = width * unit
         self._corners = np.ascontiguousarray(factor.T)
-        # The pivots, which are far from each other.
+        # The pivots, which are far apart.
         self._pivots = np.unique(np.abs(factor).argmax(axis=1))
         self._set_samples(labeled, unlabeled)
 
@@ -113,7 +113,7 @@ class KernelMean:
         self._solved: dict[float, Nearest] = {}
 
     def resampled(self, labeled: NDArray[np.float64], unlabeled: NDArray[np.float64]) -> KernelMean:
-        """Other samples of the same values, with the same kernel."""
+        """The same kernel with other samples of the same values."""
         other = object.__new__(KernelMean)
         other.width, other._corners, other._pivots = self.width, self._corners, self._pivots
         other._set_samples(labeled, unlabeled)
@@ -136,16 +136,16 @@ class KernelMean:
         return nearest_in_hull(self._corners, mean, start, _TOLERANCE * self.mmd)
 
     def known_share(self, variant: Literal["km1", "km2"], mixing: float = 0.25) -> KnownShare:
-        """Bisect for the lam where the slope of the distance passes the threshold.
+        """Find the lam at which the slope of the distance exceeds the threshold, by bisection.
 
         Parameters
         ----------
         variant : {"km1", "km2"}
-            "km2" looks for a slope between the first one and the last; "km1" for the one that
-            sampling alone may produce, 1 / sqrt(n), unless that is close to the last slope.
+            The threshold of "km2" lies between the first slope and the last; that of "km1" is the
+            slope that sampling alone can produce, 1 / sqrt(n), unless it is close to the last one.
         mixing : float
-            Weight of the last slope, which is `mmd`, in the threshold of "km2": 0.2 in the paper
-            of the method, 0.25 in the code of EULAC and of LACForest.
+            Weight of the last slope, which is `mmd`, in the threshold of "km2": 0.2 in the original
+            paper, 0.25 in the code of EULAC and LACForest.
         """
         curve: dict[float, float] = {}
 
@@ -180,7 +180,7 @@ def _given_width(points: NDArray[np.float64], width: float) -> tuple[float, NDAr
     if factor is None:
         raise ValueError(
             f"the kernel is too narrow for {len(points)} distinct scores: more than "
-            f"{_rank_limit(points)} of them are far from each other, in widths"
+            f"{_rank_limit(points)} of them are far apart compared with its width"
         )
     return width, factor
 
@@ -188,10 +188,10 @@ def _given_width(points: NDArray[np.float64], width: float) -> tuple[float, NDAr
 def _best_width(
     points: NDArray[np.float64], weights: NDArray[np.float64], between: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
-    """The width by which the samples differ most, and the factor of its kernel.
+    """The width at which the samples differ most, and the factor of its kernel.
 
-    Scores with far outliers need a high rank, and the more so the narrower the kernel is. Widths
-    that need too much are left out; if all do, a wider one serves.
+    Scores with far outliers need a high rank, especially with a narrow kernel. Widths that need too
+    high a rank are left out; if all do, a wider one is used.
     """
     scale = max(_median_distance(points, weights), _NARROWEST)
     widths = [scale * multiple for multiple in _WIDTHS]
@@ -213,14 +213,14 @@ def _rank_limit(points: NDArray[np.float64]) -> int:
 
 
 def _factorise(points: NDArray[np.float64], width: float) -> NDArray[np.float64] | None:
-    """Rows A with A' A = K, by Cholesky with pivots; None if it takes too many.
+    """Matrix A with A' A = K, by pivoted Cholesky factorisation; None if it needs too many rows.
 
-    Scores on a line need few: some 20 where the width is the median distance, and 130 at a tenth
-    of it.
+    One-dimensional scores need few rows: about 20 if the width is the median distance, and 130 at a
+    tenth of it.
     """
     limit = _rank_limit(points)
     rows = np.empty((32, len(points)))
-    missing = np.ones(len(points))  # of the squared lengths, which are one
+    missing = np.ones(len(points))  # residual of the squared norms, which are one
     rank = 0
     while missing.max() > _CUT:
         if rank == limit:
@@ -228,7 +228,7 @@ def _factorise(points: NDArray[np.float64], width: float) -> NDArray[np.float64]
         if rank == len(rows):
             rows = np.concatenate([rows, np.empty_like(rows)])
         pivot = int(missing.argmax())
-        # Beyond 40 widths the kernel is zero in floats, and squares might overflow.
+        # Beyond 40 widths the kernel underflows to zero, and squares might overflow.
         away = np.minimum(np.abs(points - points[pivot]) / width, 40.0)
         row = np.exp(-0.5 * away * away)
         row -= rows[:rank, pivot] @ rows[:rank]
@@ -242,9 +242,9 @@ def _factorise(points: NDArray[np.float64], width: float) -> NDArray[np.float64]
 def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Root of the median squared distance over ordered pairs of rows, each row with itself too.
 
-    Where more than half of the pairs have equal scores, the median of the others, and one where
-    there are no others. Distances from point i to the points on its right increase, so those still
-    in question are a span of each i: memory for a few numbers a point, not for one a pair.
+    If more than half of the pairs have equal scores, the median of the others is used, and one if
+    there are no others. Distances from point i to the points on its right increase, so the
+    candidates are a span per point: memory for a few numbers per point instead of one per pair.
     """
     points, weights = points[weights > 0], weights[weights > 0]
     n_points = len(points)
@@ -257,7 +257,7 @@ def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) 
     def weight_up_to(ends: NDArray[np.intp]) -> float:
         return float(equal + 2 * (weights @ (sums[ends] - sums[1:])))
 
-    # The spans that are left, and the median once those before `starts` weigh half.
+    # The remaining spans; the median is found when the pairs before `starts` have half the weight.
     starts, ends = np.arange(1, n_points + 1), np.full(n_points, n_points)
     distance = 0.0
     while weight_up_to(starts) < half and (starts < ends).any():
@@ -270,7 +270,7 @@ def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) 
             distance = middle
     beyond = starts < n_points
     if weight_up_to(starts) == half and beyond.any():
-        # The median of an even number: halfway, in squares, to the next distance.
+        # The median of an even number of squares is the mean of the two in the middle.
         following = float((points[starts[beyond]] - points[beyond]).min())
         return math.hypot(distance, following) / math.sqrt(2)
     return distance
@@ -279,7 +279,7 @@ def _median_distance(points: NDArray[np.float64], weights: NDArray[np.float64]) 
 def _middle_of_spans(
     points: NDArray[np.float64], starts: NDArray[np.intp], ends: NDArray[np.intp]
 ) -> float:
-    """Median, by length of the spans, of the distances in their middles."""
+    """Median of the distances in the middle of the spans, weighted by their length."""
     left = np.flatnonzero(starts < ends)
     lengths = (ends - starts)[left]
     distances = points[starts[left] + lengths // 2] - points[left]
@@ -295,10 +295,10 @@ def _cut_spans(
     compare: Callable[..., NDArray[np.bool_]],
     distance: float,
 ) -> NDArray[np.intp]:
-    """Of each span, where the distances end that compare so; by bisection in all spans at once.
+    """For each span, the end of the distances that satisfy the comparison, by bisection.
 
-    What is compared are rounded differences, the same ones everywhere: point + distance would be
-    rounded otherwise.
+    The same rounded differences are compared everywhere: point + distance would be rounded
+    differently.
     """
     starts, ends = starts.copy(), ends.copy()
     while len(left := np.flatnonzero(starts < ends)) > 0:

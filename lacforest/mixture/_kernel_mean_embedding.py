@@ -1,4 +1,4 @@
-"""KernelMeanEmbedding: the estimator of theta that the paper uses."""
+"""KernelMeanEmbedding: the paper's estimator of theta."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lacforest._coding import RowStack
-from lacforest._parameters import check_int, is_real
-from lacforest._tree._ranks import CodedColumns
+from lacforest._input.parameters import check_int, is_real
+from lacforest._input.tables import RowStack
+from lacforest._tree.ranks import CodedColumns
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._kernel_mean import KernelMean
 from lacforest.mixture._score_table import Scores, ScoreTable
@@ -19,50 +19,56 @@ from lacforest.mixture._score_table import Scores, ScoreTable
 class KernelMeanEmbedding(ThetaEstimator):
     """Theta by kernel mean embedding, KM1 or KM2, on one-dimensional scores.
 
-    With F the distribution of unlabelled and H that of labelled scores, lam F - (lam - 1) H is a
-    distribution up to lam = 1 / theta. Its distance from all distributions on the sample, in the
-    space of a Gaussian kernel, is flat up to there and rises from there on; theta is read from
-    where the slope passes a threshold [1]_.
+    Let F be the distribution of unlabelled and H that of labelled scores. Then
+    lam F - (lam - 1) H is a distribution up to lam = 1 / theta. Its distance from all distributions
+    on the sample, in the feature space of a Gaussian kernel, is zero up to there and then grows;
+    theta is read from the lam at which the slope exceeds a threshold [1]_.
 
-    The defaults are the route of the LACForest paper: decision values of an RBF-SVC, 5-fold, then
-    KM2. The distances are exact: the kernel of scores on a line has few dimensions, and the
-    quadratic programmes are solved there.
+    The defaults follow the LACForest paper: 5-fold decision values of an RBF-SVC, then KM2. One
+    default does not: the time of the SVC grows almost with the square of the number of rows, so it
+    gets at most `max_rows` rows of each side; ``max_rows=None`` is the paper's method. The
+    distances are exact: the kernel matrix of one-dimensional scores has a low rank, and the
+    quadratic programs are solved in this low-dimensional space.
 
     Parameters
     ----------
     variant : {"km1", "km2"}, default="km2"
-        Threshold of the slope.
+        Rule for the threshold of the slope.
     scorer : {"svc", "forest"} or classifier, default="svc"
-        What tells unlabelled from labelled rows: an RBF-SVC with C = 1 and gamma one over the
-        median squared distance of its training rows, any scikit-learn classifier, or out-of-bag
-        scores of a forest on rank codes.
+        The model that separates unlabelled from labelled rows: an RBF-SVC with C = 1 and gamma
+        equal to the reciprocal of the median squared distance of its training rows, any
+        scikit-learn classifier, or a forest on rank codes, scored out of bag.
     cv : int or splitter, default=5
-        Folds where the scorer is not "forest".
+        Folds, if the scorer is not "forest".
     bandwidth : float or None, default=None
-        Standard deviation of the kernel on scores. None takes, of five multiples of the median
-        distance, the one that tells labelled from unlabelled scores best.
+        Standard deviation of the kernel on scores. None means the one of five multiples of the
+        median distance that separates labelled and unlabelled scores best.
     mixing : float in [0, 1], default=0.25
-        Weight of the last slope in the threshold of KM2: 0.2 as published, 0.25 in programs for
-        learning with an augmented class.
+        Weight of the final slope in the threshold of KM2: 0.2 as published, 0.25 in implementations
+        of learning with an augmented class.
+    max_rows : int or None, default=2000
+        Number of rows of each side that a scorer other than "forest" gets. If there are more, that
+        many are drawn at random, and theta is estimated from them alone. None means all rows.
     subsample : int or None, default=None
-        Rows of either side to use, drawn at random. The paper takes 1,000 for its neural forest.
+        Number of rows to draw from each side. The paper uses 1,000 for its neural forest.
     n_subsamples : int, default=10
-        Subsamples over which theta is averaged, where `subsample` is set.
+        Number of subsamples over which theta is averaged, if `subsample` is set.
     level : float, default=0.9
-        Level of `interval_`.
+        Confidence level of `interval_`.
     n_bootstrap : int, default=100
-        Bootstrap samples of scores for the interval; 0 leaves it out.
+        Number of bootstrap samples of scores for the interval; 0 means no interval.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
-        Threads. The result is the same for any number.
+        Number of threads. The result does not depend on it.
 
     Attributes
     ----------
     theta_ : float
-        Share of new rows among unlabelled ones. Not below 1/8: the search for lam ends at 8.
+        Share of new rows among unlabelled ones; at least 1/8, because the search for lam ends at 8.
     interval_ : tuple of float or None
-    scores_ : Scores
-        Scores of labelled and unlabelled rows, of all subsamples in a row; higher looks newer.
+    scores_ : object
+        Scores of labelled and unlabelled rows, ``scores_.labeled`` and ``scores_.unlabeled``, of
+        all subsamples one after the other; higher scores look newer.
 
     References
     ----------
@@ -90,6 +96,7 @@ class KernelMeanEmbedding(ThetaEstimator):
         cv: Any = 5,
         bandwidth: float | None = None,
         mixing: float = 0.25,
+        max_rows: int | None = 2000,
         subsample: int | None = None,
         n_subsamples: int = 10,
         level: float = 0.9,
@@ -108,6 +115,7 @@ class KernelMeanEmbedding(ThetaEstimator):
         self.variant = variant
         self.bandwidth = bandwidth
         self.mixing = mixing
+        self.max_rows = max_rows
         self.subsample = subsample
         self.n_subsamples = n_subsamples
 
@@ -118,18 +126,14 @@ class KernelMeanEmbedding(ThetaEstimator):
         weight: NDArray[np.float64] | None = None,
         columns: CodedColumns | None = None,
     ) -> Self:
-        """Estimate theta from stacked rows, averaged over subsamples if there are to be any."""
+        """Estimate theta from stacked rows, averaged over subsamples if `subsample` is set."""
         if self.subsample is None:
-            return super().fit_stack(stack, n_labeled, weight, columns)
+            return self._fit_some(stack, n_labeled, weight, columns)
         self._check_parameters()
         rng = np.random.default_rng(self._seeds()[0])
-        sides = (np.arange(n_labeled), np.arange(n_labeled, stack.n_rows))
         parts = []
         for seed in rng.integers(2**32, size=self.n_subsamples).tolist():
-            drawn = [
-                np.sort(rng.choice(side, min(self.subsample, len(side)), replace=False))
-                for side in sides
-            ]
+            drawn = _draw(rng, n_labeled, stack.n_rows, self.subsample)
             part: Self = clone(self).set_params(subsample=None, random_state=seed)
             parts.append(
                 part.fit_stack(
@@ -149,10 +153,31 @@ class KernelMeanEmbedding(ThetaEstimator):
         self._table = ScoreTable.of(self.scores_.labeled, self.scores_.unlabeled)
         return self
 
+    def _fit_some(
+        self,
+        stack: RowStack,
+        n_labeled: int,
+        weight: NDArray[np.float64] | None,
+        columns: CodedColumns | None,
+    ) -> Self:
+        """Estimate theta from at most `max_rows` rows of either side."""
+        self._check_parameters()
+        n_most = max(n_labeled, stack.n_rows - n_labeled)
+        if self.scorer == "forest" or self.max_rows is None or n_most <= self.max_rows:
+            return super().fit_stack(stack, n_labeled, weight, columns)
+        rng = np.random.default_rng(self._seeds()[0])
+        drawn = _draw(rng, n_labeled, stack.n_rows, self.max_rows)
+        return super().fit_stack(
+            stack.take(np.concatenate(drawn)),
+            len(drawn[0]),
+            None if weight is None else weight[drawn[0]],
+        )
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.variant not in ("km1", "km2"):
             raise ValueError(f'variant must be "km1" or "km2", got {self.variant!r}')
+        check_int("max_rows", self.max_rows, 2, none_allowed=True)
         check_int("subsample", self.subsample, 2, none_allowed=True)
         check_int("n_subsamples", self.n_subsamples, 1)
         if not is_real(self.mixing) or not 0.0 <= self.mixing <= 1.0:
@@ -170,3 +195,11 @@ class KernelMeanEmbedding(ThetaEstimator):
         other = self._embedding.resampled(table.labeled, table.unlabeled)
         theta = 1.0 - other.known_share(self.variant, self.mixing).share
         return theta, theta
+
+
+def _draw(
+    rng: np.random.Generator, n_labeled: int, n_rows: int, n_most: int
+) -> list[NDArray[np.intp]]:
+    """At most `n_most` rows of either side, in ascending order."""
+    sides = (np.arange(n_labeled), np.arange(n_labeled, n_rows))
+    return [np.sort(rng.choice(side, min(n_most, len(side)), replace=False)) for side in sides]

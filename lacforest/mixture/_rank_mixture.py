@@ -1,4 +1,4 @@
-"""RankMixture: theta as the part of unlabelled ranks that is not uniform."""
+"""RankMixture: theta as the non-uniform part of the ranks of unlabelled rows."""
 
 from __future__ import annotations
 
@@ -15,47 +15,49 @@ from lacforest.mixture._beta_mixture import (
 )
 from lacforest.mixture._score_table import ScoreTable
 
-# The lowest power in the density of new rows. Steeper shapes put overlap down to known rows (low
+# The lowest power in the density of new rows. Steeper shapes attribute overlap to known rows (low
 # theta), flatter ones to new rows (high theta).
-_POWER = 5.0
-_STEEP = 8.0
-_FLAT = 3.0
+POWER = 5.0
+STEEP_POWER = 8.0
+FLAT_POWER = 3.0
 
 
 class RankMixture(ThetaEstimator):
     """Theta from the ranks of unlabelled scores among labelled ones.
 
     The rank of a known row among labelled rows is uniform; new rows rank high. `theta_` is the
-    maximum-likelihood weight of everything that is not uniform, in a mixture of the uniform density
-    with power laws ``k x**(k - 1)``, k from 5 upwards. Where BestBin reads theta from one point of
-    the ratio curve, this uses all of it, which lowers the variance.
+    maximum-likelihood weight of the non-uniform part in a mixture of the uniform density and power
+    laws ``k x**(k - 1)`` with k from 5 upwards. BestBin reads theta from one point of the ratio
+    curve; this estimator uses the whole curve, which reduces the variance.
 
     The interval covers two uncertainties: that of sampling, by a bootstrap over scores, and that of
-    how new rows overlap with known ones. Its lower end comes from fits that allow only steep
-    densities of new rows (k from 8), its upper end from fits that allow flat ones (k from 3).
+    the overlap of new and known rows. Its lower end comes from fits that allow only steep densities
+    of new rows (k from 8), its upper end from fits that also allow flat ones (k from 3).
 
     Parameters
     ----------
     scorer : {"forest", "svc"} or classifier, default="forest"
-        What tells unlabelled from labelled rows. "forest" scores rows out of bag by a forest on
-        rank codes; "svc" is an RBF-SVC, cross-fitted, as is any scikit-learn classifier.
+        The model that separates unlabelled from labelled rows. "forest" computes out-of-bag
+        scores of a forest on rank codes; "svc" is an RBF-SVC. It and any scikit-learn classifier
+        are cross-fitted.
     cv : int or splitter, default=5
-        Folds where the scorer is not "forest".
+        Folds, if the scorer is not "forest".
     level : float, default=0.9
-        Level of `interval_`.
+        Confidence level of `interval_`.
     n_bootstrap : int, default=100
-        Bootstrap samples of scores for the interval; 0 leaves it out.
+        Number of bootstrap samples of scores for the interval; 0 means no interval.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
-        Threads. The result is the same for any number.
+        Number of threads. The result does not depend on it.
 
     Attributes
     ----------
     theta_ : float
         Share of new rows among unlabelled ones.
     interval_ : tuple of float or None
-    scores_ : Scores
-        Scores of labelled and unlabelled rows; higher looks newer.
+    scores_ : object
+        Scores of labelled and unlabelled rows, ``scores_.labeled`` and ``scores_.unlabeled``;
+        higher scores look newer.
 
     Notes
     -----
@@ -75,21 +77,22 @@ class RankMixture(ThetaEstimator):
 
     def _estimate(self, table: ScoreTable) -> float:
         counts = position_counts(table)
-        self._weights = mixture_weights(counts, components(_POWER))
-        self._steep = mixture_weights(counts, components(_STEEP))
-        self._flat = mixture_weights(counts, components(_FLAT))
+        self._weights = mixture_weights(counts, components(POWER))
+        self._steep = mixture_weights(counts, components(STEEP_POWER))
+        self._flat = mixture_weights(counts, components(FLAT_POWER))
         return float(1.0 - self._weights[0])
 
     def _replicate(self, table: ScoreTable) -> tuple[float, float]:
         counts = position_counts(table)
-        steep = mixture_weights(counts, components(_STEEP), self._steep)
-        flat = mixture_weights(counts, components(_FLAT), self._flat)
+        steep = mixture_weights(counts, components(STEEP_POWER), self._steep)
+        flat = mixture_weights(counts, components(FLAT_POWER), self._flat)
         return float(1.0 - steep[0]), float(1.0 - flat[0])
 
     def shape_range(self) -> tuple[float, float]:
-        """Theta if new rows are taken to overlap little with known ones, and if much.
+        """Theta if new rows overlap little with known ones, and if they overlap much.
 
-        How far the two lie apart says how much the estimate depends on what the data cannot show.
+        The difference shows how much the estimate depends on this assumption, which the data
+        cannot verify.
         """
         check_is_fitted(self)
         return float(1.0 - self._steep[0]), float(1.0 - self._flat[0])
@@ -109,6 +112,6 @@ class RankMixture(ThetaEstimator):
         """
         check_is_fitted(self)
         x = np.asarray(x, dtype=np.float64)
-        powers = x[:, None] ** (exponents(_POWER) - 1)
+        powers = x[:, None] ** (exponents(POWER) - 1)
         curve: NDArray[np.float64] = self._weights[0] + powers @ self._weights[1:]
         return curve

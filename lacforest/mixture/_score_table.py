@@ -1,4 +1,4 @@
-"""Scores of both samples, counted by value: all that the estimators of theta look at."""
+"""Scores of both samples, counted by value: the input of the estimators of theta."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Scores:
-    """How much each row looks like the unlabelled sample. Higher looks newer.
+    """How much each row looks like the unlabelled sample; higher scores look newer.
 
     Attributes
     ----------
@@ -24,17 +24,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """How many rows of either side have each score. Higher scores look newer.
+    """Number of rows of each side per score; higher scores look newer.
 
     Attributes
     ----------
     values : float64 array of shape (n_values,)
         Distinct scores, ascending.
     labeled, unlabeled : float64 arrays of shape (n_values,)
-        Rows with that score. Weighted labelled rows sum to `n_labeled`.
+        Number of rows with each score. Weights of labelled rows are scaled to sum to `n_labeled`.
     n_labeled, n_unlabeled : int
-        How many rows' worth of information each side holds: the number of rows, or less where
-        weights differ.
+        Effective sample size of each side: the number of rows, or less if weights differ.
     """
 
     values: NDArray[np.float64]
@@ -55,8 +54,8 @@ class ScoreTable:
         here, there = place[: len(labeled)], place[len(labeled) :]
         n_labeled = len(labeled)
         if weight is not None:
-            # Only the ratios of weights matter: none may over- or underflow. By a power of two
-            # whole numbers stay such, and their sums do not depend on the order of rows.
+            # Only the ratios of weights matter, so scale them to avoid overflow and underflow. A
+            # power of two keeps sums of integers exact, whatever the order of rows.
             weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
             # Kish's effective sample size: equal weights give the number of rows.
             n_labeled = max(1, round(float(weight.sum() ** 2 / (weight**2).sum())))
@@ -72,14 +71,14 @@ class ScoreTable:
         )
 
     def grouped(self, n_groups: int) -> ScoreTable:
-        """Neighbouring scores counted together, so that about `n_groups` values are left.
+        """Count neighbouring scores together, so that about `n_groups` values remain.
 
-        A group takes the value of its highest score. Equal scores are never parted, and tables
-        with few values come back as they are.
+        The value of a group is its highest score. Equal scores are never separated, and tables with
+        few values are returned unchanged.
         """
         if len(self.values) <= n_groups:
             return self
-        # Half of the groups are shared out by labelled rows and half by unlabelled ones.
+        # Half of the groups follow the quantiles of labelled rows, half those of unlabelled ones.
         share = self.labeled.cumsum() / self.labeled.sum()
         share += self.unlabeled.cumsum() / self.unlabeled.sum()
         group = np.minimum((share * (n_groups / 2)).astype(np.int64), n_groups - 1)
@@ -94,7 +93,7 @@ class ScoreTable:
         )
 
     def resampled(self, rng: np.random.Generator) -> ScoreTable:
-        """Draw both samples again, with replacement."""
+        """Draw both samples with replacement."""
         total = self.labeled.sum()
         labeled = rng.multinomial(self.n_labeled, self.labeled / total)
         unlabeled = rng.multinomial(self.n_unlabeled, self.unlabeled / self.unlabeled.sum())
@@ -107,7 +106,7 @@ class ScoreTable:
         )
 
     def ratio_curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Share of labelled rows up to each score, and the share of unlabelled rows over it."""
+        """Share of labelled rows up to each score, and that of unlabelled rows divided by it."""
         labeled, unlabeled = self.labeled.cumsum(), self.unlabeled.cumsum()
         some = labeled > 0
         x = labeled[some] / labeled[-1]

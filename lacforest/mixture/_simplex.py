@@ -1,4 +1,4 @@
-"""Distance from a point to the convex hull of many corners, by columns that enter in turn."""
+"""Distance from a point to the convex hull of many corners, by column generation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scipy.optimize import nnls
 
 @dataclass(frozen=True)
 class Nearest:
-    """The point of a convex hull that is nearest to a given one.
+    """The point of a convex hull that is nearest to a given point.
 
     Attributes
     ----------
     distance : float
     support : int array
-        Corners whose convex combination the nearest point is.
+        Corners of which the nearest point is a convex combination.
     weights : float array
-        Their weights: positive, with sum one.
+        Their weights, which are positive and sum to one.
     excess : float
-        The distance is at most this much above the true one.
+        Upper bound of the error of the distance.
     """
 
     distance: float
@@ -37,18 +37,18 @@ def nearest_in_hull(
     start: NDArray[np.intp],
     tolerance: float,
 ) -> Nearest:
-    """Nearest point of the hull of all corners, one corner a row.
+    """Nearest point of the hull of all corners, which are the rows of an array.
 
-    The hull of a few corners is solved by least squares, and corners that lie beyond its supporting
-    hyperplane join in until none does by more than the tolerance. Only the local maxima along the
-    rows join: neighbours are meant to be similar, and one of them stands for all.
+    The problem is solved for a few corners by least squares. Corners beyond the supporting
+    hyperplane are added until none lies beyond it by more than the tolerance. Only local maxima
+    along the rows are added: neighbouring rows are similar, so that one represents the others.
 
     Parameters
     ----------
     corners : array of shape (n_corners, n_dimensions)
     point : array of shape (n_dimensions,)
     start : int array
-        Corners to begin with, at least one: the support at a near-by point saves most of the work.
+        Initial corners, at least one: the support of a nearby point saves most of the work.
     tolerance : float
         Largest error of the distance.
     """
@@ -57,8 +57,8 @@ def nearest_in_hull(
     target[-1] = 1.0
     candidates, previous = start, math.inf
     while True:
-        # min |sum_i y_i (c_i - x)|^2 + (sum_i y_i - 1)^2 over y >= 0 has its minimum where y is a
-        # multiple of the wanted weights: with sum s it is s^2 d^2 + (s - 1)^2, which grows with d.
+        # The minimum of |sum_i y_i (c_i - x)|^2 + (sum_i y_i - 1)^2 over y >= 0 is at a multiple of
+        # the weights: for a sum s the value is s^2 d^2 + (s - 1)^2, which increases with d.
         system = np.empty((n_dimensions + 1, len(candidates)))
         np.subtract(corners[candidates].T, point[:, np.newaxis], out=system[:-1])
         system[-1] = 1.0
@@ -73,7 +73,7 @@ def nearest_in_hull(
             return Nearest(distance, support, weights, distance)
         heights = corners @ residual
         peaks = _local_maxima(heights)
-        # The hyperplane through the highest corner, across the residual, has the hull on one side.
+        # The whole hull is below the hyperplane through the highest corner, normal to the residual.
         excess = (heights[peaks].max() - heights[support] @ weights) / distance
         if excess <= tolerance or distance >= previous:
             return Nearest(distance, support, weights, min(max(excess, 0.0), distance))
@@ -82,7 +82,7 @@ def nearest_in_hull(
 
 
 def _local_maxima(heights: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Places with a rise before them and none after; both ends count as a fall outwards."""
+    """Indices with a rise before and none after; values beyond both ends count as lower."""
     rises = np.empty(len(heights) + 1, dtype=bool)
     rises[0], rises[-1] = True, False
     np.greater(heights[1:], heights[:-1], out=rises[1:-1])

@@ -1,6 +1,6 @@
-"""Splits of the paper's protocol, and cross-validation without a label of the new class."""
+"""Splits of the paper's protocol, and cross-validation without labels of the new class."""
 
-from lacforest.metrics._hidden import mask_hidden
+from lacforest._input.ground_truth import mask_hidden
 from lacforest.model_selection._cv import AugmentedKFold
 from lacforest.model_selection._scorer import make_augmented_scorer
 from lacforest.model_selection._split import (

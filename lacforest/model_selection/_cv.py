@@ -1,4 +1,4 @@
-"""Folds for cross-validation with unlabelled rows among the labelled ones."""
+"""Folds for cross-validation of tables with labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -12,37 +12,36 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._labels import check_labels, find_sentinel
-from lacforest._parameters import check_int
+from lacforest._input.labels import check_labels, find_sentinel
+from lacforest._input.parameters import check_int
 
 
 @dataclass(eq=False)
 class AugmentedKFold:
-    """K folds of labelled and of unlabelled rows, for tables that hold both.
+    """K folds of labelled and of unlabelled rows, for tables that contain both.
 
-    Labelled rows are dealt out to the folds class by class, unlabelled rows apart from them. Each
-    fold is tested once, by a classifier that was fitted on the labelled and unlabelled rows of all
-    others. Whoever cuts such a table without regard to the mark may get folds without unlabelled
-    rows.
+    Labelled rows are distributed over the folds class by class, and unlabelled rows separately.
+    Each fold is tested once, by a classifier that is fitted on the labelled and unlabelled rows of
+    all other folds. Splitters that ignore the mark may produce folds without unlabelled rows.
 
     Parameters
     ----------
     n_splits : int, default=5
-        Number of folds, at least 2. Both kinds of rows must be as many.
+        Number of folds, at least 2 and at most the number of labelled and of unlabelled rows.
     unlabeled_label : object
-        What marks unlabelled rows in y, the same as in the classifier.
+        The label that marks unlabelled rows in y, as in the classifier.
     unlabeled : {"split", "keep"}, default="split"
-        "split" holds unlabelled rows out for testing as it does labelled ones: what
-        `make_augmented_scorer` needs. "keep" trains on all unlabelled rows every time and tests on
-        labelled rows only, for scores of known classes.
+        "split" holds out unlabelled rows for testing as well as labelled ones, which
+        `make_augmented_scorer` requires. "keep" trains on all unlabelled rows in every fold and
+        tests on labelled rows only, for scores of known classes.
     shuffle : bool, default=True
-        Deal rows out at random, not in their order.
+        Assign rows to folds at random instead of in order.
     random_state : int, RandomState instance or None, default=None
         Seed for `shuffle`.
 
     See Also
     --------
-    make_augmented_scorer : Scores folds without a label of the new class.
+    make_augmented_scorer : Score folds without labels of the new class.
 
     Examples
     --------
@@ -71,17 +70,17 @@ class AugmentedKFold:
             )
         if self.unlabeled not in ("split", "keep"):
             raise ValueError(f'unlabeled must be "split" or "keep", got {self.unlabeled!r}')
-        # What scikit-learn refuses later is better refused here.
+        # Let scikit-learn check the remaining parameters now instead of in split.
         StratifiedKFold(self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds; the arguments are there for compatibility."""
+        """Number of folds; the arguments exist for compatibility."""
         return self.n_splits
 
     def split(
         self, X: Any, y: Any, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield row numbers for training and for testing, fold by fold.
+        """Yield the row numbers of training and test rows, fold by fold.
 
         Parameters
         ----------
@@ -90,7 +89,7 @@ class AugmentedKFold:
         y : array-like of shape (n_rows,)
             Known labels, and `unlabeled_label` for unlabelled rows.
         groups : object
-            Not used; there for compatibility.
+            Ignored; exists for compatibility.
 
         Yields
         ------
@@ -121,12 +120,12 @@ class AugmentedKFold:
     def _check_rows(self, n_labeled: int, n_unlabeled: int) -> None:
         if n_unlabeled == 0:
             raise ValueError(
-                f"no row of y is marked by unlabeled_label={self.unlabeled_label!r}: stack "
-                "unlabelled rows below the labelled ones, with that mark in y"
+                f"no row of y is marked by unlabeled_label={self.unlabeled_label!r}: append "
+                "unlabelled rows to the labelled ones, with that label in y"
             )
         if min(n_labeled, n_unlabeled) < self.n_splits:
             raise ValueError(
                 f"n_splits={self.n_splits} folds need at least {self.n_splits} labelled and "
-                f"{self.n_splits} unlabelled rows, but y has {n_labeled} and {n_unlabeled}: ask "
-                "for fewer folds"
+                f"{self.n_splits} unlabelled rows, but y has {n_labeled} and {n_unlabeled}: lower "
+                "n_splits"
             )

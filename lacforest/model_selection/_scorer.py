@@ -1,18 +1,18 @@
-"""A scorer for model selection that needs no label of the new class."""
+"""A scorer for model selection that needs no labels of the new class."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lacforest._input.classifiers import find_classifier
+from lacforest._input.parameters import check_share
 from lacforest.metrics import augmented_accuracy_score
-from lacforest.metrics._predictions import check_share
-from lacforest.metrics._report import find_classifier
 
 
 @dataclass(frozen=True)
 class _AugmentedScorer:
-    """What `make_augmented_scorer` returns. An object, so that it can be sent to processes."""
+    """What `make_augmented_scorer` returns; an object, so that it can be pickled."""
 
     theta: float | Literal["fitted"]
     unlabeled_label: Any
@@ -24,8 +24,8 @@ class _AugmentedScorer:
             mark = getattr(classifier, "unlabeled_label", None)
         if mark is None:
             raise ValueError(
-                "what marks unlabelled rows in y? Set unlabeled_label of the classifier, or pass "
-                "it to make_augmented_scorer"
+                "it is not known which rows of y are unlabelled: set unlabeled_label of the "
+                "classifier, or pass it to make_augmented_scorer"
             )
         return augmented_accuracy_score(
             y,
@@ -40,9 +40,9 @@ class _AugmentedScorer:
             return self.theta
         if getattr(classifier, "theta_estimator_", None) is None:
             raise ValueError(
-                f"theta='fitted' takes a theta that the classifier estimated, but "
-                f"{type(classifier).__name__} was given one. If it is one of several candidates, "
-                "scores by their own thetas cannot be compared: pass one number for all, "
+                f"theta='fitted' needs a theta that the classifier estimated, but "
+                f"{type(classifier).__name__} was given one. Scores of several candidates, each "
+                "with its own theta, cannot be compared: pass one number for all, "
                 "make_augmented_scorer(theta=...)"
             )
         return float(classifier.theta_)
@@ -51,48 +51,48 @@ class _AugmentedScorer:
 def make_augmented_scorer(
     theta: float | Literal["fitted"], *, unlabeled_label: Any = None
 ) -> _AugmentedScorer:
-    """Make a scorer that estimates accuracy over known and new rows without a new label.
+    """Make a scorer that estimates accuracy over known and new rows without labels of new rows.
 
-    It is `augmented_accuracy_score` on the held-out labelled and unlabelled rows of a fold, for
-    ``scoring=`` of `GridSearchCV`, `cross_validate` and the like. Folds must hold out unlabelled
-    rows: ``AugmentedKFold(unlabeled="split")`` does.
+    It computes `augmented_accuracy_score` on the held-out labelled and unlabelled rows of a fold,
+    and can be passed as ``scoring=`` to `GridSearchCV`, `cross_validate` and similar functions.
+    Folds must hold out unlabelled rows, as ``AugmentedKFold(unlabeled="split")`` does.
 
     Parameters
     ----------
     theta : float or "fitted"
-        Share of new rows among unlabelled ones. Candidates can be compared by one theta only; see
-        Notes. "fitted" takes the ``theta_`` that each fitted classifier estimated.
+        Share of new rows among unlabelled ones. Candidates must be compared by the same theta; see
+        Notes. "fitted" uses the ``theta_`` that each fitted classifier estimated.
     unlabeled_label : object, default=None
-        What marks unlabelled rows in y. None takes ``unlabeled_label`` of the classifier.
+        The label of unlabelled rows in y. None means ``unlabeled_label`` of the classifier.
 
     Returns
     -------
     callable
-        ``scorer(estimator, X, y)``, higher is better, for a classifier or a pipeline that ends in
-        one.
+        ``scorer(estimator, X, y)``, where higher is better, for a classifier or a pipeline that
+        ends in one.
 
     Notes
     -----
-    *One theta for all candidates.* The score falls as its theta rises, for any classifier that
-    does well on labelled rows. Were each candidate scored by a theta of its own, the one with the
-    lowest theta would win, and classifiers that never say "new" would look best of all. So pass a
-    number: what you know, or what `lacforest.mixture.estimate_theta` says once about all rows. A
-    grid over ``theta`` of the forest is then ranked by that number, and prefers thetas close to
-    it: such a search cannot tell what theta is.
+    *One theta for all candidates.* The score decreases as its theta increases, for any classifier
+    that does well on labelled rows. If each candidate were scored by its own theta, the one with
+    the lowest theta would win, and classifiers that never predict "new" would look best. Therefore
+    pass a number: a known share, or one estimate of `lacforest.mixture.estimate_theta` for all
+    rows. A grid over ``theta`` of the forest is then ranked by that number and prefers thetas close
+    to it, so such a search cannot determine theta.
 
-    *"fitted"* is for `cross_validate` of one classifier, and for searches over parameters that
-    leave the estimate alone: with an integer ``random_state``, the forest's own parameters but
-    ``theta``. Steps of a pipeline that change the table may change the estimate. A theta that
-    was given and not estimated is refused, because it may be one of a grid.
+    *"fitted"* is meant for `cross_validate` of one classifier, and for searches over parameters
+    that do not affect the estimate: with an integer ``random_state``, all parameters of the forest
+    except ``theta``. Steps of a pipeline that change the table may change the estimate. A theta
+    that was given instead of estimated raises an error, because it may be one of a grid.
 
-    *Chance.* How many new rows a fold holds is random, and so the score of a fold has a standard
+    *Chance.* The number of new rows in a fold is random, so the score of a fold has a standard
     error of about ``sqrt(theta * (1 - theta) / n_unlabeled)`` even for a perfect classifier. All
-    candidates share the folds: that part of the error cancels where they are compared.
+    candidates share the folds, so this part of the error cancels in comparisons.
 
     *A wrong theta.* An error e in theta adds -e times r to a score, where r is the share of
-    labelled rows that are classified right less the share that are called new. So a theta too low
-    favours candidates that seldom say "new", and the order of two candidates changes only if they
-    are closer than e times the difference of their r.
+    labelled rows that are classified correctly minus the share that are called new. A
+    theta that is too low therefore favours candidates that rarely predict "new", and the order of
+    two candidates changes only if they differ by less than e times the difference of their r.
 
     Examples
     --------

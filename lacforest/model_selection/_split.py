@@ -11,18 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from lacforest._labels import make_labels
-from lacforest._parameters import check_int, is_int, is_real
-from lacforest._pseudo import floor_with_tolerance
-from lacforest.metrics._hidden import find_named, rename, two_or_more_classes
-from lacforest.metrics._predictions import check_share
+from lacforest._growing.label import floor_with_tolerance
+from lacforest._input.ground_truth import find_named, rename, two_or_more_classes
+from lacforest._input.labels import make_labels
+from lacforest._input.parameters import check_int, check_share, is_int, is_real
 
 _MOST_TEST_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class AugmentedSplit:
-    """Rows of a table in three parts, with some classes hidden from the labels.
+    """The rows of a table in three parts, with some classes hidden from the labels.
 
     Attributes
     ----------
@@ -31,7 +30,7 @@ class AugmentedSplit:
     hidden, known : ndarray
         The classes, sorted.
     new_label : object
-        What stands for every hidden class in `truth`.
+        The label of all hidden classes in `truth`.
     truth : ndarray of shape (n_rows,)
         y of the whole table with hidden classes replaced by `new_label`.
     X : array-like of shape (n_rows, n_features)
@@ -69,7 +68,7 @@ class AugmentedSplit:
 
     @property
     def y_unlabeled(self) -> NDArray[Any]:
-        """What the unlabelled rows are, for measuring only."""
+        """True labels of the unlabelled rows, for evaluation only."""
         return self.truth[self.unlabeled]
 
     @property
@@ -95,7 +94,7 @@ def _choose_hidden(
     if is_int(hidden):
         if not 1 <= hidden < len(classes):
             raise ValueError(
-                f"hidden={hidden} classes of {len(classes)}: at least one must be hidden and one "
+                f"hidden={hidden} of {len(classes)} classes: at least one must be hidden and one "
                 "known"
             )
         number = int(hidden)
@@ -118,7 +117,7 @@ def _choose_hidden(
 
 @dataclass(frozen=True)
 class _Plan:
-    """How many rows each part takes."""
+    """The number of rows of each part."""
 
     n_labeled: int
     n_unlabeled: int
@@ -149,7 +148,7 @@ def _too_few(plan: _Plan, n_known: int, n_new: int, advice: str) -> ValueError:
     return ValueError(
         f"not enough rows: n_labeled={plan.n_labeled}, n_unlabeled={plan.n_unlabeled} and "
         f"n_test={plan.n_test} at theta={plan.theta} need {plan.n_known} known and {plan.n_new} "
-        f"new rows, but there are {n_known} rows of known and {n_new} of hidden classes. {advice}"
+        f"new rows, but known classes have {n_known} rows and hidden classes {n_new}. {advice}"
     )
 
 
@@ -161,7 +160,7 @@ def _shrink(plan: _Plan, n_known: int, n_new: int) -> _Plan:
         n_labeled, n_test = plan.n_labeled * k // n, plan.n_test * k // n
         return replace(plan, n_labeled=n_labeled, n_unlabeled=k, n_test=n_test)
 
-    # What is needed grows with k, so the plans that fit come first.
+    # The rows needed grow with k, so the plans that fit come first.
     k = bisect.bisect_left(range(1, n + 1), True, key=lambda k: not scaled(k).fits(n_known, n_new))
     smaller = scaled(k)
     if k == 0 or smaller.n_labeled == 0 or (plan.n_test > 0 and smaller.n_test == 0):
@@ -171,15 +170,15 @@ def _shrink(plan: _Plan, n_known: int, n_new: int) -> _Plan:
 
 
 def _fill_test(plan: _Plan, n_known: int, n_new: int) -> _Plan:
-    """As many test rows as are left under theta."""
+    """As many test rows as remain at this theta."""
     for n_test in range(_MOST_TEST_ROWS, 0, -1):
         filled = replace(plan, n_test=n_test)
         if filled.fits(n_known, n_new):
             return filled
     raise ValueError(
-        f"no rows are left for a test set: {plan.n_labeled} labelled and {plan.n_unlabeled} "
-        f"unlabelled rows take {plan.n_known} of {n_known} known and {plan.n_new} of {n_new} new "
-        "rows. Lower n_labeled or n_unlabeled, or pass n_test=0 to go without."
+        f"no rows remain for a test set: {plan.n_labeled} labelled and {plan.n_unlabeled} "
+        f"unlabelled rows use {plan.n_known} of {n_known} known and {plan.n_new} of {n_new} new "
+        "rows. Lower n_labeled or n_unlabeled, or pass n_test=0 for no test set."
     )
 
 
@@ -192,14 +191,14 @@ def _make_plan(
     theta: Any,
     on_shortage: Any,
 ) -> _Plan:
-    """Check the sizes and fit them to the rows that are there."""
+    """Adapt the sizes to the available rows."""
     plan = _Plan(int(n_labeled), int(n_unlabeled), int(n_test or 0), float(theta))
     if on_shortage == "shrink":
         plan = _shrink(plan, n_known, n_new)
     elif not plan.fits(n_known, n_new):
         advice = (
-            "Ask for fewer rows, change theta or hidden, or pass on_shortage='shrink' to scale "
-            "all parts down."
+            "Request fewer rows, change theta or hidden, or pass on_shortage='shrink' to scale "
+            "down all parts."
         )
         raise _too_few(plan, n_known, n_new, advice)
     return plan if n_test is not None else _fill_test(plan, n_known, n_new)
@@ -225,16 +224,15 @@ def make_augmented_split(
     n_unlabeled: int = 1000,
     n_test: int | None = None,
     theta: float = 0.5,
-    new_label: Any = "auto",
     on_shortage: Literal["raise", "shrink"] = "raise",
     random_state: int | np.random.RandomState | None = None,
 ) -> AugmentedSplit:
     """Hide some classes of a labelled table and draw the three parts of the paper's protocol.
 
-    Labelled rows are random rows of the known classes. Of the unlabelled rows exactly
-    ``round(theta * n_unlabeled)`` are random rows of hidden classes and the others of known ones;
-    test rows likewise. No row is drawn twice. Rows are drawn without regard to their class: a rare
-    known class may be absent from the labelled rows.
+    Labelled rows are random rows of the known classes. Exactly ``round(theta * n_unlabeled)`` of
+    the unlabelled rows are random rows of hidden classes, and the others of known ones; likewise
+    for test rows. No row is drawn twice. Rows are drawn without stratification, so a rare known
+    class may be absent from the labelled rows.
 
     Parameters
     ----------
@@ -244,20 +242,18 @@ def make_augmented_split(
         Labels of all rows.
     hidden : float, int or list of labels, default=0.5
         A share of the classes, rounded down (half of 7 classes hides 3), a number of classes, or
-        the classes themselves. At least one class is hidden and at least one is known.
+        a list of classes. At least one class must be hidden and at least one known.
     n_labeled, n_unlabeled : int, default=500 and 1000
         Numbers of rows.
     n_test : int or None, default=None
-        None takes as many as are left under `theta`, up to 1,000. 0 is allowed.
+        None means as many as remain at this `theta`, up to 1,000. 0 is allowed.
     theta : float, default=0.5
         Share of new rows among the unlabelled rows and among the test rows, in [0, 1].
-    new_label : object, default="auto"
-        What stands for the hidden classes, as in `mask_hidden`.
     on_shortage : {"raise", "shrink"}, default="raise"
-        What to do when the table has too few rows: raise a ValueError, or scale `n_labeled`,
-        `n_unlabeled` and `n_test` down by one common factor so that all fits and `theta` stays.
+        What to do if the table has too few rows: raise a ValueError, or scale down `n_labeled`,
+        `n_unlabeled` and `n_test` by a common factor that keeps `theta`.
     random_state : int, RandomState instance or None, default=None
-        Chooses classes and rows.
+        Seed of the choice of classes and rows.
 
     Returns
     -------
@@ -279,7 +275,7 @@ def make_augmented_split(
     classes, codes = two_or_more_classes(y)
     rng = check_random_state(random_state)
     is_hidden = _choose_hidden(classes, hidden, rng)
-    labels = make_labels(classes[~is_hidden], new_label, has_unlabeled=True)
+    labels = make_labels(classes[~is_hidden], "auto", has_unlabeled=True)
     is_new = is_hidden[codes]
     known, new = (rng.permutation(np.flatnonzero(rows)) for rows in (~is_new, is_new))
     plan = _make_plan(len(known), len(new), n_labeled, n_unlabeled, n_test, theta, on_shortage)
@@ -290,7 +286,7 @@ def make_augmented_split(
     new_unlabeled, new_test = np.split(new[: plan.n_new], [plan.n_new_unlabeled])
     return AugmentedSplit(
         labeled=labeled,
-        # Mixed, so that no method can profit from the order of rows.
+        # Shuffled, so that no method can benefit from the order of rows.
         unlabeled=rng.permutation(np.concatenate([known_unlabeled, new_unlabeled])),
         test=rng.permutation(np.concatenate([known_test, new_test])),
         hidden=classes[is_hidden],
@@ -303,14 +299,14 @@ def make_augmented_split(
 
 @dataclass
 class AugmentedClassSplit:
-    """Repeated splits with fresh hidden classes and fresh rows in each.
+    """Repeated splits, each with its own choice of hidden classes and rows.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits.
-    hidden, n_labeled, n_unlabeled, n_test, theta, new_label, on_shortage, random_state
-        As in `make_augmented_split`. A list of classes as `hidden` is the same in all splits.
+    hidden, n_labeled, n_unlabeled, n_test, theta, on_shortage, random_state
+        As in `make_augmented_split`. If `hidden` is a list, these classes are hidden in all splits.
 
     Examples
     --------
@@ -329,7 +325,6 @@ class AugmentedClassSplit:
     n_unlabeled: int = 1000
     n_test: int | None = None
     theta: float = 0.5
-    new_label: Any = "auto"
     on_shortage: Literal["raise", "shrink"] = "raise"
     random_state: int | np.random.RandomState | None = None
 
@@ -338,7 +333,7 @@ class AugmentedClassSplit:
         _check_sizes(self.n_labeled, self.n_unlabeled, self.n_test, self.theta, self.on_shortage)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of splits; the arguments are there for compatibility."""
+        """Number of splits; the arguments exist for compatibility."""
         return self.n_splits
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[AugmentedSplit]:
@@ -351,7 +346,7 @@ class AugmentedClassSplit:
         y : array-like of shape (n_rows,)
             Labels of all rows.
         groups : object
-            Not used; there for compatibility.
+            Ignored; exists for compatibility.
 
         Yields
         ------
@@ -367,7 +362,6 @@ class AugmentedClassSplit:
                 n_unlabeled=self.n_unlabeled,
                 n_test=self.n_test,
                 theta=self.theta,
-                new_label=self.new_label,
                 on_shortage=self.on_shortage,
                 random_state=rng,
             )

@@ -15,10 +15,12 @@ except ModuleNotFoundError as error:
 
 from lacforest.neural._classifier import DeepLACForestClassifier
 from lacforest.neural._display import TrainingCurveDisplay
-from lacforest.neural._encoders import CNNEncoder, MLPEncoder, Standardize, VGG16Encoder
+from lacforest.neural._encoders import CNNEncoder, MLPEncoder, VGG16Encoder
 from lacforest.neural._forest import NeuralForest
+from lacforest.neural._hybrid import HybridLACForestClassifier
 from lacforest.neural._leaves import LeafStatistics
-from lacforest.neural._loss import AugmentedGiniLoss, LossParts, augmented_gini_loss
+from lacforest.neural._loss import AugmentedGiniLoss, augmented_gini_loss
+from lacforest.neural._memory import LeafMemory
 from lacforest.neural._module import DeepForest
 from lacforest.neural._training import EpochEnd, TrainingError
 
@@ -28,11 +30,11 @@ __all__ = [
     "DeepForest",
     "DeepLACForestClassifier",
     "EpochEnd",
+    "HybridLACForestClassifier",
+    "LeafMemory",
     "LeafStatistics",
-    "LossParts",
     "MLPEncoder",
     "NeuralForest",
-    "Standardize",
     "TrainingCurveDisplay",
     "TrainingError",
     "VGG16Encoder",

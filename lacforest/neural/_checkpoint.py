@@ -1,4 +1,4 @@
-"""Checkpoints: everything that the rest of a training run depends on, in one file."""
+"""Checkpoints: everything that the rest of a run depends on, in one file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lacforest._persistence import ModelFileError
+from lacforest._input.parameters import is_int
+from lacforest._model.container import ModelFileError
 from lacforest.neural._files import read_tensors, write_tensors
+from lacforest.neural._objective import Objective
+from lacforest.neural._stored_checks import check_checkpoint, check_optimizer_state
 
 KIND = "checkpoint"
 
 
 @dataclass
 class Progressed:
-    """How far training is.
+    """The state of a run between two epochs.
 
     Attributes
     ----------
     epoch : int
-        Epochs that are done.
+        Completed epochs.
     stopped : bool
-        Whether a callback or the lack of progress ended training.
+        Whether a callback or early stopping ended training.
     history : dict of list
     best_accuracy, best_epoch, best
-        Accuracy, number and weights of the best epoch, where training watches its accuracy.
+        Accuracy, number and weights of the best epoch, where accuracy is watched.
     """
 
     epoch: int = 0
@@ -39,8 +42,75 @@ class Progressed:
     best: dict[str, Tensor] | None = None
 
 
+@dataclass(frozen=True)
+class TrainingState:
+    """All that steps of training change.
+
+    Attributes
+    ----------
+    module : torch.nn.Module
+    objective : Objective
+    optimizer : torch.optim.Optimizer
+        Of any kind: what it keeps per parameter is stored by name.
+    scaler : torch.amp.GradScaler
+    """
+
+    module: nn.Module
+    objective: Objective
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+
+    def export(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Tensors by name, and numbers for the header."""
+        tensors = {f"module.{name}": value for name, value in self.module.state_dict().items()}
+        for name, value in self.objective.state_dict().items():
+            tensors[f"objective.{name}"] = value
+        for name, value in self.objective.extra_tensors().items():
+            tensors[f"extra.{name}"] = value
+        of_optimizer, numbers = flatten_optimizer(self.optimizer)
+        tensors |= {f"optimizer.{name}": value for name, value in of_optimizer.items()}
+        return tensors, {"optimizer": numbers, "scaler": self.scaler.state_dict()}
+
+    def restore(self, parts: dict[str, dict[str, Tensor]], scalars: dict[str, Any]) -> None:
+        """Restore what `export` returned; tensors are given by their first and second name."""
+        self.module.load_state_dict(parts["module"])
+        self.objective.load_state_dict(parts.get("objective", {}))
+        self.objective.load_extra_tensors(parts.get("extra", {}))
+        restore_optimizer(self.optimizer, parts.get("optimizer", {}), scalars["optimizer"])
+        if scalars["scaler"]:
+            self.scaler.load_state_dict(scalars["scaler"])
+
+
+def flatten_optimizer(
+    optimizer: torch.optim.Optimizer,
+) -> tuple[dict[str, Tensor], dict[str, float]]:
+    """What an optimiser keeps per parameter: tensors and numbers, by "parameter.name"."""
+    tensors, numbers = {}, {}
+    for number, entry in optimizer.state_dict()["state"].items():
+        for name, value in entry.items():
+            if isinstance(value, Tensor):
+                tensors[f"{number}.{name}"] = value
+            elif value is not None:
+                numbers[f"{number}.{name}"] = value
+    return tensors, numbers
+
+
+def restore_optimizer(
+    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], numbers: dict[str, float]
+) -> None:
+    """Check and restore what `flatten_optimizer` returned."""
+    check_optimizer_state(optimizer, tensors, numbers)
+    kept = optimizer.state_dict()
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in [*tensors.items(), *numbers.items()]:
+        number, _, name = key.partition(".")
+        state.setdefault(int(number), {})[name] = value
+    kept["state"] = state
+    optimizer.load_state_dict(kept)
+
+
 class Checkpoint:
-    """A checkpoint file, written whole or not at all.
+    """A checkpoint file, replaced atomically.
 
     Parameters
     ----------
@@ -48,9 +118,9 @@ class Checkpoint:
     every : int
         Epochs between two checkpoints.
     run : dict
-        What the run depends on: a checkpoint of another run is refused.
+        Everything that the run depends on: a checkpoint of another run is rejected.
     resume : bool
-        Go on from the file, if it is there.
+        Continue from the file, if it exists.
     """
 
     def __init__(
@@ -62,20 +132,11 @@ class Checkpoint:
         self._run = run
         self._resume = resume
 
-    def save(
-        self,
-        state: Progressed,
-        module: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        scaler: torch.amp.GradScaler,
-    ) -> None:
+    def save(self, state: Progressed, trained: TrainingState) -> None:
         """Write the state after an epoch."""
-        tensors = {f"module.{name}": value for name, value in module.state_dict().items()}
+        tensors, scalars = trained.export()
         for name, value in (state.best or {}).items():
             tensors[f"best.{name}"] = value
-        for number, entry in optimizer.state_dict()["state"].items():
-            if entry.get("momentum_buffer") is not None:
-                tensors[f"momentum.{number}"] = entry["momentum_buffer"]
         header = {
             "run": self._run,
             "epoch": state.epoch,
@@ -83,45 +144,34 @@ class Checkpoint:
             "history": state.history,
             "best_accuracy": state.best_accuracy,
             "best_epoch": state.best_epoch,
-            "scaler": scaler.state_dict(),
+            "scalars": scalars,
         }
         write_tensors(self.path, KIND, header, tensors)
         self.epoch = state.epoch
 
-    def restore(
-        self,
-        state: Progressed,
-        module: nn.Module,
-        optimizer: torch.optim.Optimizer,
-        scaler: torch.amp.GradScaler,
-    ) -> None:
-        """Put everything back as it was when the file was written; nothing if there is none."""
+    def restore(self, state: Progressed, trained: TrainingState) -> None:
+        """Restore the state in the file; do nothing if there is none."""
         if not self._resume or not self.path.exists():
             return
         header, tensors = read_tensors(self.path, KIND)
         self._compare(header.get("run"))
-        parts: dict[str, dict[str, Tensor]] = {"module": {}, "best": {}, "momentum": {}}
+        parts: dict[str, dict[str, Tensor]] = {}
         for key, value in tensors.items():
             part, _, name = key.partition(".")
             parts.setdefault(part, {})[name] = value
         try:
-            module.load_state_dict(parts["module"])
-            kept = optimizer.state_dict()
-            kept["state"] = {
-                int(number): {"momentum_buffer": value}
-                for number, value in parts["momentum"].items()
-            }
-            optimizer.load_state_dict(kept)
-            if header["scaler"]:
-                scaler.load_state_dict(header["scaler"])
-            state.epoch = int(header["epoch"])
-            state.stopped = bool(header["stopped"])
+            check_checkpoint(
+                header, parts, trained.module.state_dict(), trained.objective.state_dict()
+            )
+            trained.restore(parts, header["scalars"])
+            state.epoch = header["epoch"]
+            state.stopped = header["stopped"]
             state.history = {name: list(values) for name, values in header["history"].items()}
             state.best_accuracy = header["best_accuracy"]
             state.best_epoch = header["best_epoch"]
-            device = next(module.parameters()).device
-            state.best = {k: v.to(device) for k, v in parts["best"].items()} or None
-        except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            device = next(trained.module.parameters()).device
+            state.best = {k: v.to(device) for k, v in parts.get("best", {}).items()} or None
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise ModelFileError(f"{self.path} is no checkpoint of this run: {error}") from error
         self.epoch = state.epoch
 
@@ -141,8 +191,16 @@ class Checkpoint:
 
 
 def read_run(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the run of a checkpoint depends on."""
+    """Everything that the run of a checkpoint depends on."""
     run = read_tensors(path, KIND)[0].get("run")
     if not isinstance(run, dict):
         raise ModelFileError(f"{os.fspath(path)} does not say which run it belongs to")
     return run
+
+
+def read_entropy(path: str | os.PathLike[str]) -> list[int]:
+    """Seeds of the run of a checkpoint."""
+    words = read_run(path).get("entropy")
+    if not isinstance(words, list) or not all(is_int(word) and word >= 0 for word in words):
+        raise ModelFileError(f"{os.fspath(path)} does not hold the seeds of its run")
+    return words

@@ -1,4 +1,4 @@
-"""From what the user passed to `fit` and `predict` to checked rows and class codes."""
+"""Arguments of `fit` and `predict` as checked rows and class codes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from lacforest._coding import RowStack
-from lacforest._labels import Labels, make_labels
-from lacforest._theta import Theta, find_theta
-from lacforest._training_rows import TrainingRows as StackedRows
-from lacforest._validation import (
-    check_training_labels,
+from lacforest._contract.theta import Theta, find_theta
+from lacforest._input.labels import Labels, make_labels
+from lacforest._input.tables import (
+    RowStack,
     check_unlabeled_table,
     column_names,
+    fill_masked,
     reject_text,
 )
-from lacforest.mixture import KernelMeanEmbedding
+from lacforest._input.training_data import TrainingRows, check_training_labels
+from lacforest._input.weights import labeled_weights
+from lacforest.neural._network_rows import NetworkRows, ValidationRows
 from lacforest.neural._rows import (
     DatasetRows,
     Rows,
@@ -34,10 +35,10 @@ from lacforest.neural._rows import (
     rows_of,
     table_rows,
 )
-from lacforest.neural._training import TrainingRows, ValidationRows
 
 _TABLE_OPTIONS: dict[str, Any] = {"dtype": [np.float64, np.float32]}
-# Ten subsamples of a thousand rows need no more than this of either side.
+# Rows of either side that theta is estimated on: more would narrow its interval by little, and
+# flattened images are large.
 _THETA_ROWS = 10_000
 
 
@@ -50,27 +51,43 @@ class FitRows:
     labeled : Rows
     codes : int array of shape (n_labeled,)
         Codes of known classes.
+    weight : float64 array of shape (n_labeled,) or None
+        Weights of labelled rows, all positive; None if all are 1.
+    sampling_weight : float64 array of shape (n_labeled,) or None
+        The same without the factors of classes.
     unlabeled : Rows or None
     labels : Labels
     """
 
     labeled: Rows
     codes: NDArray[np.intp]
+    weight: NDArray[np.float64] | None
+    sampling_weight: NDArray[np.float64] | None
     unlabeled: Rows | None
     labels: Labels
 
-    def training(self, theta: float) -> TrainingRows:
-        """As the trainer takes them."""
+    def training(self, theta: float) -> NetworkRows:
+        """In the form that the trainer takes; weights get the mean 1, which float32 can hold."""
         codes = torch.from_numpy(self.codes.astype(np.int64))
-        return TrainingRows(self.labeled, codes, self.unlabeled, theta)
+        weight = None
+        if self.weight is not None:
+            weight = torch.from_numpy(self.weight / self.weight.mean())
+        n_classes = len(self.labels.known)
+        return NetworkRows(self.labeled, codes, weight, self.unlabeled, theta, n_classes)
+
+    def take(self, rows: NDArray[np.intp], unlabeled: Rows | None) -> FitRows:
+        """Some labelled rows, and other unlabelled ones."""
+        return FitRows(
+            RowSubset(self.labeled, rows),
+            self.codes[rows],
+            None if self.weight is None else self.weight[rows],
+            None if self.sampling_weight is None else self.sampling_weight[rows],
+            unlabeled,
+            self.labels,
+        )
 
 
-def default_theta() -> KernelMeanEmbedding:
-    """The paper's estimate for its neural forest: ten subsamples of 1,000 + 1,000 rows."""
-    return KernelMeanEmbedding(subsample=1000, n_subsamples=10, n_bootstrap=0)
-
-
-def check_fit_rows(estimator: Any, X: Any, y: Any, X_unlabeled: Any) -> FitRows:
+def check_fit_rows(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> FitRows:
     """Rows and class codes of a fit; sets n_features_in_, feature_names_in_ and input_shape_."""
     rows = _training_rows(estimator, X)
     if y is None and isinstance(rows, DatasetRows):
@@ -78,20 +95,23 @@ def check_fit_rows(estimator: Any, X: Any, y: Any, X_unlabeled: Any) -> FitRows:
     labels, marked = check_training_labels(
         estimator, _as_array(y), len(rows), X_unlabeled is not None
     )
+    known, codes = np.unique(labels, return_inverse=True)
+    weights = labeled_weights(estimator, sample_weight, marked, known, codes)
     unlabeled: Rows | None = None
     if X_unlabeled is not None:
         unlabeled = _other_rows(estimator, X, X_unlabeled, "X_unlabeled")
     elif marked.any():
         unlabeled = RowSubset(rows, np.flatnonzero(marked))
-        rows = RowSubset(rows, np.flatnonzero(~marked))
-    known, codes = np.unique(labels, return_inverse=True)
+    if marked.any() or not weights.kept.all():
+        rows = RowSubset(rows, np.flatnonzero(~marked)[weights.kept])
     if estimator.batch_size < len(known):
         raise ValueError(
             f"batch_size={estimator.batch_size} is less than the {len(known)} known classes: a "
             "batch must be able to hold a row of each. The paper takes 512."
         )
-    classes = make_labels(known, estimator.new_label, unlabeled is not None)
-    return FitRows(rows, codes, unlabeled, classes)
+    has_new = unlabeled is not None or not estimator._uses_unlabeled
+    classes = make_labels(known, estimator.new_label, has_new)
+    return FitRows(rows, codes[weights.kept], weights.weight, weights.sampling, unlabeled, classes)
 
 
 def _as_array(y: Any) -> Any:
@@ -101,7 +121,7 @@ def _as_array(y: Any) -> Any:
 def _training_rows(estimator: Any, X: Any) -> Rows:
     if is_table(X):
         reject_text(X, "X")
-        table = validate_data(estimator, X, reset=True, **_TABLE_OPTIONS)
+        table = validate_data(estimator, fill_masked(X), reset=True, **_TABLE_OPTIONS)
         rows: Rows = table_rows(table)
     else:
         rows = rows_of(X, "X")
@@ -135,7 +155,7 @@ def check_prediction_rows(estimator: Any, X: Any) -> Rows:
     wanted = estimator.input_shape_
     if is_table(X) and len(wanted) == 1:
         reject_text(X, "X")
-        return table_rows(validate_data(estimator, X, reset=False, **_TABLE_OPTIONS))
+        return table_rows(validate_data(estimator, fill_masked(X), reset=False, **_TABLE_OPTIONS))
     rows = rows_of(X, "X")
     if rows.shape != wanted:
         raise ValueError(
@@ -180,17 +200,17 @@ def check_validation_rows(
                 f"y_val holds {strangers[0]!r}, which is no label of y: with "
                 "X_unlabeled_val, X_val holds rows of known classes only"
             )
-    return ValidationRows(rows, codes, unlabeled)
+    return ValidationRows(rows, codes, None, unlabeled)
 
 
 def hold_out(rows: FitRows, fraction: float, entropy: list[int]) -> tuple[FitRows, ValidationRows]:
-    """Split rows off for validation: a share of each class, and of the unlabelled rows."""
+    """Hold rows out for validation: a share of each class, and of the unlabelled rows."""
     rng = np.random.default_rng(entropy)
     held = []
     for code in range(len(rows.labels.known)):
         members = rng.permutation(np.flatnonzero(rows.codes == code))
-        # One row of each class must be left to learn from.
-        held.append(members[: min(round(fraction * len(members)), len(members) - 1)])
+        # At least one row of each class stays.
+        held.append(members[: max(0, min(round(fraction * len(members)), len(members) - 1))])
     labeled = np.sort(np.concatenate(held))
     if len(labeled) == 0:
         raise ValueError(
@@ -209,11 +229,11 @@ def hold_out(rows: FitRows, fraction: float, entropy: list[int]) -> tuple[FitRow
             )
         unlabeled_held = RowSubset(rows.unlabeled, np.sort(order[:n_held]))
         unlabeled_kept = RowSubset(rows.unlabeled, np.sort(order[n_held:]))
-    remaining = FitRows(
-        RowSubset(rows.labeled, kept), rows.codes[kept], unlabeled_kept, rows.labels
+    held_out = rows.take(labeled, unlabeled_held)
+    validation = ValidationRows(
+        held_out.labeled, held_out.codes, held_out.weight, held_out.unlabeled
     )
-    subset = RowSubset(rows.labeled, labeled)
-    return remaining, ValidationRows(subset, rows.codes[labeled], unlabeled_held)
+    return rows.take(kept, unlabeled_kept), validation
 
 
 def find_theta_of_rows(theta: Any, rows: FitRows, entropy: list[int]) -> Theta:
@@ -221,27 +241,31 @@ def find_theta_of_rows(theta: Any, rows: FitRows, entropy: list[int]) -> Theta:
     if isinstance(theta, float) or rows.unlabeled is None:
         return Theta(theta if isinstance(theta, float) else 0.0)
     rng = np.random.default_rng([*entropy, 1])
-    tables = []
-    for side in (rows.labeled, rows.unlabeled):
-        numbers = np.arange(len(side))
-        if len(side) > _THETA_ROWS:
-            numbers = np.sort(rng.choice(len(side), _THETA_ROWS, replace=False))
-        tables.append(side.take(numbers).flatten(1).cpu().numpy())
-    n_labeled, n_unlabeled = len(tables[0]), len(tables[1])
-    stack = StackedRows(
+    chosen = [
+        np.arange(len(side))
+        if len(side) <= _THETA_ROWS
+        else np.sort(rng.choice(len(side), _THETA_ROWS, replace=False))
+        for side in (rows.labeled, rows.unlabeled)
+    ]
+    tables = [
+        side.take(numbers).flatten(1).cpu().numpy()
+        for side, numbers in zip((rows.labeled, rows.unlabeled), chosen, strict=True)
+    ]
+    weight = rows.sampling_weight
+    stack = TrainingRows(
         table=RowStack(tables),
         classes=np.zeros(0, dtype=np.uint16),
         weight=None,
-        sampling_weight=None,
-        n_labeled=n_labeled,
-        n_unlabeled=n_unlabeled,
+        sampling_weight=None if weight is None else weight[chosen[0]],
+        n_labeled=len(chosen[0]),
+        n_unlabeled=len(chosen[1]),
         n_known=len(rows.labels.known),
     )
     return find_theta(theta, stack, None, np.array(entropy, dtype=np.uint32), None)
 
 
 def fingerprint(rows: Rows | None) -> int | None:
-    """A checksum of rows in memory; None for datasets, which may give others each time."""
+    """Checksum of rows in memory; None for datasets, whose rows may differ each time."""
     if rows is None or not rows.fixed:
         return None
     checksum = 0

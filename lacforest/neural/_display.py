@@ -1,4 +1,4 @@
-"""Training curves as a picture."""
+"""Plot of training curves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._plotting import KNOWN_COLOR, NEUTRAL_COLOR, NEW_COLOR, make_axes
+from lacforest._utils.plotting import KNOWN_COLOR, NEUTRAL_COLOR, NEW_COLOR, make_axes
 
 _LOSSES = {
     "loss": ("loss", NEUTRAL_COLOR),
@@ -25,7 +25,7 @@ class TrainingCurveDisplay:
     history : dict of list
         ``history_`` of a fitted `DeepLACForestClassifier`.
     best_epoch : int or None, default=None
-        The epoch whose weights were kept; it is marked.
+        The epoch whose weights were kept, which the plot marks.
 
     Attributes
     ----------

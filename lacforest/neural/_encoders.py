@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lacforest._parameters import check_int
+from lacforest._input.parameters import check_int
 
 Shape = tuple[int, ...]
 ENCODERS = ("auto", "mlp", "cnn", "vgg16")
@@ -79,15 +79,21 @@ class MLPEncoder(nn.Module):
     n_features : int
     hidden : sequence of int, default=(128, 128)
         Sizes of the layers, each followed by a ReLU.
+    batch_norm : bool, default=False
+        Normalise each layer over the batch.
     """
 
-    def __init__(self, n_features: int, hidden: Sequence[int] = (128, 128)) -> None:
+    def __init__(
+        self, n_features: int, hidden: Sequence[int] = (128, 128), batch_norm: bool = False
+    ) -> None:
         super().__init__()
         self.standardize = Standardize(n_features)
         sizes = [n_features, *hidden]
         layers: list[nn.Module] = []
         for before, after in pairwise(sizes):
-            layers += [nn.Linear(before, after), nn.ReLU()]
+            layers.append(nn.Linear(before, after, bias=not batch_norm))
+            layers += [nn.BatchNorm1d(after)] if batch_norm else []
+            layers.append(nn.ReLU())
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: Tensor) -> Tensor:
@@ -120,6 +126,8 @@ class CNNEncoder(nn.Module):
     n_outputs : int, default=390
         Features.
     dropout : float, default=0.5
+    batch_norm : bool, default=False
+        Normalise each layer over the batch.
     """
 
     def __init__(
@@ -129,6 +137,7 @@ class CNNEncoder(nn.Module):
         width: int = 28,
         n_outputs: int = 390,
         dropout: float = 0.5,
+        batch_norm: bool = False,
     ) -> None:
         super().__init__()
         if min(height, width) < 4:
@@ -136,20 +145,20 @@ class CNNEncoder(nn.Module):
                 f"the cnn encoder halves images twice and needs at least 4 x 4 pixels, got "
                 f"{height} x {width}: flatten the images and use the mlp encoder"
             )
-        self.layers = nn.Sequential(
+        layers: list[nn.Module] = []
+        for before, after in ((channels, 32), (32, 64)):
             # Pooled first: the maximum of ReLUs is the ReLU of the maximum, on a quarter of the
             # values.
-            nn.Conv2d(channels, 32, 3, padding=1),
-            nn.MaxPool2d(2),
-            nn.ReLU(),
-            nn.Conv2d(32, 64, 3, padding=1),
-            nn.MaxPool2d(2),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(64 * (height // 4) * (width // 4), n_outputs),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-        )
+            layers += [
+                nn.Conv2d(before, after, 3, padding=1, bias=not batch_norm),
+                nn.MaxPool2d(2),
+                *([nn.BatchNorm2d(after)] if batch_norm else []),
+                nn.ReLU(),
+            ]
+        n_inputs = 64 * (height // 4) * (width // 4)
+        layers += [nn.Flatten(), nn.Linear(n_inputs, n_outputs, bias=not batch_norm)]
+        layers += [nn.BatchNorm1d(n_outputs)] if batch_norm else []
+        self.layers = nn.Sequential(*layers, nn.ReLU(), nn.Dropout(dropout))
         _store_channels_last(self.layers)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -226,7 +235,9 @@ def check_encoder(encoder: Any, hidden: Any) -> None:
         check_int("a layer of hidden", size, 1)
 
 
-def make_encoder(encoder: Any, shape: Shape, hidden: Sequence[int]) -> nn.Module:
+def make_encoder(
+    encoder: Any, shape: Shape, hidden: Sequence[int], batch_norm: bool = False
+) -> nn.Module:
     """The encoder for rows of a shape. A module is copied, so that the user's own stays as it is.
 
     Parameters
@@ -236,6 +247,8 @@ def make_encoder(encoder: Any, shape: Shape, hidden: Sequence[int]) -> nn.Module
         (n_features,) or (channels, height, width).
     hidden : sequence of int
         Layers of the MLP.
+    batch_norm : bool, default=False
+        Normalise the layers of the named encoders; VGG16 always does.
     """
     if isinstance(encoder, nn.Module):
         return copy.deepcopy(encoder)
@@ -254,13 +267,15 @@ def make_encoder(encoder: Any, shape: Shape, hidden: Sequence[int]) -> nn.Module
                 f"the mlp encoder takes tables, but the rows are images of shape {shape}: flatten "
                 "them, or use the cnn encoder"
             )
-        return MLPEncoder(shape[0], hidden)
+        return MLPEncoder(shape[0], hidden, batch_norm)
     if len(shape) != 3:
         raise ValueError(
             f"the {encoder} encoder takes images of shape (n_images, channels, height, width), but "
             f"rows have the shape {shape}: reshape X, or use the mlp encoder"
         )
-    return CNNEncoder(*shape) if encoder == "cnn" else VGG16Encoder(*shape)
+    if encoder == "cnn":
+        return CNNEncoder(*shape, batch_norm=batch_norm)
+    return VGG16Encoder(*shape)
 
 
 def count_outputs(encoder: nn.Module, rows: Tensor) -> int:

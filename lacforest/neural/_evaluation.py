@@ -1,28 +1,43 @@
-"""A trained module on many rows: leaf probabilities, leaf proportions, class probabilities."""
+"""A trained network on many rows: outputs, leaf proportions, class probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from lacforest.neural._leaves import LeafStatistics, class_probabilities
 from lacforest.neural._module import DeepForest
+from lacforest.neural._network_rows import NetworkRows
 from lacforest.neural._rows import Rows, iterate, send
 
-# Rows in one pass of the network. Rows of tables are padded to full batches: the kernels behind a
-# matrix product differ by its size, and with them the last bits of the result.
+# Rows per pass of the network. Batches of tables are padded to full size, because the kernels of
+# matrix products, and with them the last bits of the result, depend on the size.
 _TABLE_BATCH = 256
 _IMAGE_BATCH = 512
 
 
-def leaf_probabilities(
-    module: DeepForest, rows: Rows, device: torch.device
+def network_outputs(
+    module: nn.Module,
+    function: Callable[[Tensor], Tensor],
+    rows: Rows,
+    device: torch.device,
 ) -> Iterator[tuple[NDArray[np.intp], Tensor]]:
-    """Numbers of rows and their leaf probabilities, batch by batch, in evaluation mode."""
+    """Numbers of rows and what a part of the network makes of them, batch by batch.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Put into evaluation mode.
+    function : callable
+        The module itself, or a method of it.
+    rows : Rows
+    device : torch.device
+    """
     is_table = len(rows.shape) == 1
     batch_size = _TABLE_BATCH if is_table else _IMAGE_BATCH
     module.eval()
@@ -32,27 +47,49 @@ def leaf_probabilities(
             padding = batch.new_zeros((batch_size - len(batch), *batch.shape[1:]))
             batch = torch.cat([batch, padding])
         with torch.inference_mode():
-            mu: Tensor = module(batch)
-        yield numbers, mu[: len(numbers)]
+            outputs = function(batch)
+        yield numbers, outputs[: len(numbers)]
 
 
-def collect_proportions(
-    module: DeepForest,
-    labeled: Rows,
-    codes: Tensor,
-    unlabeled: Rows | None,
-    theta: float,
-    device: torch.device,
-) -> Tensor:
+def encoded_rows(module: Any, rows: Rows, device: torch.device) -> NDArray[np.float32]:
+    """Features that the encoder of a network makes of rows."""
+    found = network_outputs(module, module.features, rows, device)
+    return np.concatenate([features.float().cpu().numpy() for _, features in found])
+
+
+def leaf_probabilities(
+    module: DeepForest, rows: Rows, device: torch.device
+) -> Iterator[tuple[NDArray[np.intp], Tensor]]:
+    """Numbers of rows and their leaf probabilities, batch by batch, in evaluation mode."""
+    return network_outputs(module, module, rows, device)
+
+
+def check_outputs(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same outputs, one line per row, if all are finite."""
+    broken = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+    if len(broken):
+        raise ValueError(
+            f"the network overflows on {len(broken)} row(s), first on row {broken[0]}: their "
+            "values are far outside of what it was trained on. Check units and scaling."
+        )
+    return outputs
+
+
+def predict_logits(module: nn.Module, rows: Rows, device: torch.device) -> NDArray[np.float64]:
+    """Outputs of a network for rows, checked."""
+    found = [
+        logits.cpu().double().numpy() for _, logits in network_outputs(module, module, rows, device)
+    ]
+    return check_outputs(np.concatenate(found))
+
+
+def collect_proportions(module: DeepForest, rows: NetworkRows, device: torch.device) -> Tensor:
     """vartheta_{B,k}(S_l, S_u) of the whole data, streamed.
 
     Parameters
     ----------
     module : DeepForest
-    labeled : Rows
-    codes : int64 tensor of shape (n_labeled,)
-    unlabeled : Rows or None
-    theta : float
+    rows : NetworkRows
     device : torch.device
 
     Returns
@@ -61,12 +98,14 @@ def collect_proportions(
     """
     forest = module.forest
     statistics = LeafStatistics(module.head.out_features, forest.n_trees, forest.n_leaves)
-    for numbers, mu in leaf_probabilities(module, labeled, device):
-        statistics.add_labeled(mu, codes[torch.from_numpy(numbers)])
-    if unlabeled is not None:
-        for _, mu in leaf_probabilities(module, unlabeled, device):
+    for numbers, mu in leaf_probabilities(module, rows.labeled, device):
+        chosen = torch.from_numpy(numbers)
+        weight = None if rows.weight is None else rows.weight[chosen]
+        statistics.add_labeled(mu, rows.codes[chosen], weight)
+    if rows.unlabeled is not None:
+        for _, mu in leaf_probabilities(module, rows.unlabeled, device):
             statistics.add_unlabeled(mu)
-    return statistics.proportions(theta)
+    return statistics.proportions(rows.theta)
 
 
 def predict_probabilities(
@@ -74,18 +113,12 @@ def predict_probabilities(
 ) -> NDArray[np.float64]:
     """Class probabilities of rows, known classes first and the new one last.
 
-    They sum to 1 to the last digit of float64, though leaf probabilities have those of float32.
+    They sum to 1 within the rounding of float64, although leaf probabilities are float32.
     """
     found = [
         class_probabilities(mu, proportions).numpy()
         for _, mu in leaf_probabilities(module, rows, device)
     ]
-    shares: NDArray[np.float64] = np.concatenate(found)
-    broken = np.flatnonzero(~np.isfinite(shares).all(axis=1))
-    if len(broken):
-        raise ValueError(
-            f"the network overflows on {len(broken)} row(s), first on row {broken[0]}: their "
-            "values are far outside of what it was trained on. Check units and scaling."
-        )
+    shares = check_outputs(np.concatenate(found))
     shares /= shares.sum(axis=1, keepdims=True)
     return shares

@@ -10,10 +10,10 @@ import safetensors
 from safetensors.torch import save
 from torch import Tensor
 
-from lacforest._atomic import atomic_file
-from lacforest._persistence import ModelFileError
+from lacforest._model.container import ModelFileError
+from lacforest._utils.atomic import atomic_file
 
-VERSION = 1
+VERSION = 2
 _MARK = "lacforest"
 
 
@@ -26,13 +26,13 @@ def write_tensors(
     ----------
     path : path
     kind : str
-        What the file is; a reader asks for it.
+        The kind of content; a reader asks for it.
     header : dict
-        What JSON can hold.
+        JSON values.
     tensors : dict of tensor
     """
     content = json.dumps({"kind": kind, "version": VERSION, "header": header}, allow_nan=False)
-    # Copies: the format refuses tensors that share memory, as tied weights do.
+    # Copies, because the format rejects tensors that share memory, as tied weights do.
     own = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     encoded = save(own, {_MARK: content})
     with atomic_file(path) as file:
@@ -55,16 +55,16 @@ def read_tensors(
     try:
         entry = json.loads(content or "null")
         found, version, header = entry["kind"], entry["version"], entry["header"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{name} is a safetensors file, but not one that lacforest wrote"
         ) from error
     if found != kind:
         raise ModelFileError(f"{name} is a {found}, where a {kind} is wanted")
-    if not isinstance(version, int) or version > VERSION:
+    if version != VERSION:
         raise ModelFileError(
-            f"{name} has format version {version}; this lacforest reads up to {VERSION}: upgrade "
-            "lacforest"
+            f"{name} has format version {version}, and this lacforest reads version {VERSION}: use "
+            "the lacforest that wrote it"
         )
     if not isinstance(header, dict):
         raise ModelFileError(f"{name} has a damaged header")

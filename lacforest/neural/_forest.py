@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lacforest._parameters import check_int
+from lacforest._input.parameters import check_int
 
-# Nodes whose logits vary less see the same features in every row: there is nothing to scale.
+# Logits that vary less come from features that are the same in every row, and are not scaled.
 _LEAST_DEVIATION = 1e-3
 
 
@@ -19,10 +19,10 @@ class NeuralForest(nn.Module):
     :math:`f_i = \mathrm{sigmoid}(w_i \cdot h + b_i)`, and to the right one otherwise. The
     probability that the row ends in a leaf B is the product along the path, :math:`\mu_B`.
 
-    All nodes of all trees are one matrix product. Paths are then summed level by level in log
-    space, in float32 or better whatever the type of the features, so that deep trees neither
-    underflow half-way nor lose the small side of a split to rounding. Time and memory grow
-    linearly with trees times leaves.
+    One matrix product computes all nodes of all trees. Paths are then summed level by level in log
+    space, in float32 or float64 for any type of features, so that deep trees neither underflow nor
+    lose the small side of a split to rounding. Time and memory are proportional to trees times
+    leaves.
 
     Parameters
     ----------
@@ -81,13 +81,13 @@ class NeuralForest(nn.Module):
     def spread(self, features: Tensor) -> None:
         """Scale the weights so that the logits of each node have mean 0 and deviation 1.
 
-        With logits close to zero every row reaches every leaf alike, all leaves look the same, and
-        the impurity has next to no gradient: training would begin with a long plateau.
+        With logits close to zero every row reaches all leaves with the same probability, and the
+        impurity has almost no gradient: training would begin with a long plateau.
 
         Parameters
         ----------
         features : tensor of shape (n_rows, n_features)
-            What the encoder makes of some rows, before training.
+            Features of some rows before training.
         """
         logits = self.linear(features)
         scale = 1.0 / logits.std(dim=0, correction=0).clamp(min=_LEAST_DEVIATION)
@@ -95,8 +95,8 @@ class NeuralForest(nn.Module):
         self.linear.bias.sub_(logits.mean(dim=0)).mul_(scale)
 
     def log_leaf_probabilities(self, features: Tensor) -> Tensor:
-        """Logarithm of what `forward` returns."""
-        # Rows stand last in memory from here on: levels are then whole runs of rows.
+        """Logarithm of the probabilities that `forward` returns."""
+        # Rows are the last dimension from here on, so that a level is contiguous in memory.
         logits = torch.addmm(self.linear.bias.unsqueeze(1), self.linear.weight, features.t())
         wide = logits if logits.dtype == torch.float64 else logits.float()
         return route(wide.view(self.n_trees, self.n_nodes, -1), self.depth).permute(2, 0, 1)
@@ -116,7 +116,7 @@ class NeuralForest(nn.Module):
         return self.log_leaf_probabilities(features).exp()
 
     def extra_repr(self) -> str:
-        """What `repr` says of a forest."""
+        """The sizes that `repr` shows."""
         return f"n_trees={self.n_trees}, depth={self.depth}, n_leaves={self.n_leaves}"
 
 
@@ -126,14 +126,14 @@ def route(logits: Tensor, depth: int) -> Tensor:
     Parameters
     ----------
     logits : tensor of shape (n_trees, 2 ** (depth - 1) - 1, n_rows)
-        Of going left, nodes in the order of levels.
+        Logits of going left, nodes in the order of levels.
     depth : int
 
     Returns
     -------
     tensor of shape (n_trees, 2 ** (depth - 1), n_rows)
     """
-    # Levels are split rather than sliced: the gradient of a slice is a table of zeros for each.
+    # Split the levels instead of slicing them: the gradient of each slice would be a full table.
     sizes = [1 << level for level in range(depth - 1)]
     go_left = functional.logsigmoid(logits).split(sizes, dim=1)
     go_right = functional.logsigmoid(-logits).split(sizes, dim=1)

@@ -1,7 +1,7 @@
-"""Definition 2: what a leaf knows about its classes, from masses of labelled and unlabelled rows.
+"""Definition 2: class proportions of leaves, from masses of labelled and unlabelled rows.
 
-Shares take the place of masses: with s = n_B / n the factor n_u / n_l of the definition is in them
-already, and batches of any size can be compared.
+Shares take the place of masses: with s = n_B / n they contain the factor n_u / n_l of the
+definition, and batches of any size can be compared.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from torch import Tensor
 
 
 def least_share(dtype: torch.dtype) -> float:
-    """Shares below this are none: one over its square is still a finite number of the type.
+    """Shares below this count as zero: one over its square is still a finite number of the type.
 
-    That is what keeps gradients finite. The derivative of s_l / s_u holds 1 / s_u ** 2, and where
-    it is infinite even a gradient of zero becomes NaN.
+    This keeps gradients finite. The derivative of s_l / s_u contains 1 / s_u ** 2, and where that
+    is infinite even a gradient of zero becomes NaN.
     """
     return float(torch.finfo(dtype).tiny ** (1 / 3))
 
 
-def class_masses(mu: Tensor, y: Tensor, n_classes: int) -> Tensor:
+def class_masses(mu: Tensor, y: Tensor, n_classes: int, weight: Tensor | None = None) -> Tensor:
     """Mass of each class in each leaf.
 
     Parameters
@@ -28,14 +28,22 @@ def class_masses(mu: Tensor, y: Tensor, n_classes: int) -> Tensor:
     y : int64 tensor of shape (n_rows,)
         Class codes.
     n_classes : int
+    weight : tensor of shape (n_rows,), optional
 
     Returns
     -------
     tensor of shape (n_classes, n_trees, n_leaves)
     """
     # A product with indicators, because adding by index has no fixed order on a GPU.
-    member = torch.arange(n_classes, device=y.device).unsqueeze(1) == y
-    return (member.to(mu.dtype) @ mu.flatten(1)).view(n_classes, *mu.shape[1:])
+    member = (torch.arange(n_classes, device=y.device).unsqueeze(1) == y).to(mu.dtype)
+    if weight is not None:
+        member = member * weight.to(mu.dtype)
+    return (member @ mu.flatten(1)).view(n_classes, *mu.shape[1:])
+
+
+def total_weight(weight: Tensor) -> Tensor:
+    """Sum of weights; positive even where all of them round to zero."""
+    return weight.sum().clamp(min=torch.finfo(weight.dtype).tiny)
 
 
 def new_share(labeled: Tensor, unlabeled: Tensor, theta: float | Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the leaves hold after training: class proportions from the whole data, batch by batch."""
+"""Class proportions of leaves after training, from the whole data, batch by batch."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class LeafStatistics:
         # On the CPU: some devices have no float64.
         self._classes = torch.zeros((n_classes, n_trees, n_leaves), dtype=torch.float64)
         self._unlabeled = torch.zeros((n_trees, n_leaves), dtype=torch.float64)
-        self._n_labeled = 0
+        self._n_labeled = 0.0
         self._n_unlabeled = 0
 
-    def add_labeled(self, mu: Tensor, y: Tensor) -> None:
+    def add_labeled(self, mu: Tensor, y: Tensor, weight: Tensor | None = None) -> None:
         """Count a batch of labelled rows.
 
         Parameters
@@ -47,9 +47,13 @@ class LeafStatistics:
         mu : tensor of shape (n_rows, n_trees, n_leaves)
         y : int64 tensor of shape (n_rows,)
             Class codes.
+        weight : tensor of shape (n_rows,), optional
+            Weights of the rows; 1 by default.
         """
-        self._classes += class_masses(mu.detach().cpu().double(), y.cpu(), self.n_classes)
-        self._n_labeled += len(mu)
+        if weight is not None:
+            weight = weight.cpu().double()
+        self._classes += class_masses(mu.detach().cpu().double(), y.cpu(), self.n_classes, weight)
+        self._n_labeled += len(mu) if weight is None else float(weight.sum())
 
     def add_unlabeled(self, mu: Tensor) -> None:
         """Count a batch of unlabelled rows."""
@@ -59,7 +63,7 @@ class LeafStatistics:
     def proportions(self, theta: float) -> Tensor:
         """vartheta_{B,k}(S_l, S_u) of all leaves (Definition 2).
 
-        A leaf that no row reaches has nothing to say; it gets the proportions of the whole data.
+        A leaf that no row reaches gets the proportions of the whole data.
         Without unlabelled rows the new class has no share anywhere.
 
         Parameters
@@ -69,7 +73,7 @@ class LeafStatistics:
         Returns
         -------
         float64 tensor of shape (n_trees, n_leaves, n_classes + 1)
-            The new class stands last; they sum to 1.
+            The new class is last; proportions sum to 1.
         """
         if self._n_labeled == 0:
             raise ValueError("no labelled row was counted: there are no proportions yet")
@@ -86,7 +90,7 @@ class LeafStatistics:
         least = least_share(torch.float64)
         of_all = classes.sum(dim=-1)[:, :1]  # the same for every tree
         overall = torch.cat([(1.0 - theta) * of_all, torch.full((1, 1), theta).to(of_all)])
-        # Nothing labelled and nothing known to be new: all that is left is what holds everywhere.
+        # Neither labelled nor new mass: use the proportions of the whole data.
         bare = (labeled < least) & (new == 0.0)
         shares = torch.where(bare, overall.unsqueeze(-1), shares)
         return shares.permute(1, 2, 0).contiguous()

@@ -8,6 +8,13 @@ from lacforest.neural._encoders import MLPEncoder
 from lacforest.neural._forest import NeuralForest
 
 
+def encode(encoder: nn.Module, rows: Tensor) -> Tensor:
+    """Flattened features of rows. Only the encoder of tables takes float64."""
+    given = rows if isinstance(encoder, MLPEncoder) else rows.float()
+    features: Tensor = encoder(given)
+    return features.flatten(1)
+
+
 class DeepForest(nn.Module):
     """An encoder h, the trees on its features, and the auxiliary linear predictor g.
 
@@ -31,16 +38,44 @@ class DeepForest(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder
+        self.n_features = n_features
         self.forest = NeuralForest(n_features, n_trees, depth)
         self.head = nn.Linear(n_features, n_classes)
 
     def features(self, rows: Tensor) -> Tensor:
-        """h(x), flattened. Only the encoder of tables knows what to do with float64."""
-        given = rows if isinstance(self.encoder, MLPEncoder) else rows.float()
-        features: Tensor = self.encoder(given)
-        return features.flatten(1)
+        """h(x), flattened."""
+        return encode(self.encoder, rows)
 
     def forward(self, rows: Tensor) -> Tensor:
         """Leaf probabilities of rows, of shape (n_rows, n_trees, n_leaves)."""
         mu: Tensor = self.forest(self.features(rows))
         return mu
+
+
+class EncoderWithHead(nn.Module):
+    """An encoder, and a layer that turns its features into one output per class.
+
+    Parameters
+    ----------
+    encoder : torch.nn.Module
+        Its output is flattened to a feature vector.
+    n_features : int
+        Length of that vector.
+    head : torch.nn.Module
+        Takes feature vectors.
+    """
+
+    def __init__(self, encoder: nn.Module, n_features: int, head: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.n_features = n_features
+        self.head = head
+
+    def features(self, rows: Tensor) -> Tensor:
+        """Features of rows, flattened."""
+        return encode(self.encoder, rows)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Outputs for rows, of shape (n_rows, n_outputs)."""
+        outputs: Tensor = self.head(self.features(rows))
+        return outputs

@@ -1,130 +1,145 @@
-"""A fitted deep forest to a safetensors file and back."""
+"""Files of fitted networks, in the safetensors format."""
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
-import numpy as np
 import torch
 
-from lacforest._persistence import (
-    ModelFileError,
-    _decode,
-    _decode_labels,
-    _encode,
-    _encode_labels,
+from lacforest._model.classifier_header import (
+    classifier_header,
+    decode_parameters,
+    restore_classifier,
 )
-from lacforest.neural._building import rebuild_module
+from lacforest._model.container import ModelFileError, naming_the_file
 from lacforest.neural._files import read_tensors, write_tensors
 from lacforest.neural._settings import find_device
+from lacforest.neural._stored_checks import (
+    check_history,
+    check_network,
+    check_sizes,
+    check_values,
+)
 
 KIND = "deep forest"
 _OWN = "own"
-_SIMPLE = ("history_", "n_epochs_", "best_epoch_", "theta_", "n_features_in_")
+_LISTS = ("hidden", "generator_channels")
+_TRAINING = ("history_", "n_epochs_", "best_epoch_")
 
 
 def save_classifier(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write parameters, labels, weights and leaf proportions."""
+    """Write parameters, labels, weights and what else prediction needs."""
     parameters = estimator.get_params(deep=False)
     parameters["callbacks"] = None
-    parameters["hidden"] = None  # a list; kept apart
+    lists = {name: parameters[name] for name in _LISTS if name in parameters}
+    parameters |= dict.fromkeys(lists)  # kept apart
     if not isinstance(parameters["encoder"], str):
         parameters["encoder"] = _OWN
+    if not isinstance(parameters["optimizer"], str):
+        parameters["optimizer"] = "sgd"
     for name in ("checkpoint", "device"):
         if parameters[name] is not None:
             parameters[name] = str(parameters[name])
-    forest = estimator.module_.forest
-    header = {
-        "parameters": {name: _encode(value, name) for name, value in parameters.items()},
-        "hidden": [int(size) for size in estimator.hidden],
-        "known_classes": _encode_labels(estimator.known_classes_),
-        "classes": _encode_labels(estimator.classes_),
-        "new_class_index": estimator.new_class_index_,
-        "theta_interval": estimator.theta_interval_,
+    header = classifier_header(estimator, parameters) | {
+        "lists": {name: [int(size) for size in sizes] for name, sizes in lists.items()},
         "input_shape": list(estimator.input_shape_),
-        "feature_names": getattr(estimator, "feature_names_in_", np.array([])).tolist(),
-        "sizes": [
-            forest.n_features,
-            len(estimator.known_classes_),
-            forest.n_trees,
-            forest.depth,
-        ],
-        "fitted": {name: getattr(estimator, name) for name in _SIMPLE},
+        "sizes": [estimator.module_.n_features, len(estimator.known_classes_)],
+        "training": {name: getattr(estimator, name) for name in _TRAINING},
     }
     tensors = {f"module.{name}": value for name, value in estimator.module_.state_dict().items()}
-    tensors["leaf_proportions"] = torch.from_numpy(estimator.leaf_proportions_)
+    for key, values in estimator._tensors().items():
+        tensors[f"fitted.{key}"] = torch.from_numpy(values)
     write_tensors(path, KIND, header, tensors)
 
 
 def load_classifier(
     cls: Any, path: str | os.PathLike[str], encoder: Any = None, device: Any = "auto"
 ) -> Any:
-    """Read what `save_classifier` wrote."""
+    """Read a file that `save_classifier` wrote."""
     header, tensors = read_tensors(path, KIND)
     found = find_device(device)
     name = os.fspath(path)
-    try:
-        parameters = {key: _decode(value) for key, value in header["parameters"].items()}
-        parameters["hidden"] = tuple(int(size) for size in header["hidden"])
-        if parameters["encoder"] == _OWN:
-            if encoder is None:
-                raise TypeError(
-                    f"{name} holds a forest with an encoder of its own: pass it, "
-                    "load(path, encoder=...), as it was given to the classifier"
-                )
-            parameters["encoder"] = encoder
-        elif encoder is not None:
-            raise TypeError(f"{name} was fitted with the named encoder {parameters['encoder']!r}")
+    if header.get("estimator") != cls.__name__:
+        raise ModelFileError(f"{name} holds a {header.get('estimator')}, not a {cls.__name__}")
+    with naming_the_file(path):
+        parameters = decode_parameters(header)
+        for listed in _LISTS:
+            if listed in parameters:
+                parameters[listed] = check_sizes(header["lists"][listed], listed)
+        stored = parameters["encoder"]
+    if stored == _OWN:
+        if encoder is None:
+            raise TypeError(
+                f"{name} holds a network with an encoder of its own: pass that encoder, "
+                "load(path, encoder=...), as it was passed to the classifier"
+            )
+        parameters["encoder"] = encoder
+    elif encoder is not None:
+        raise TypeError(f"{name} was fitted with the named encoder {stored!r}")
+    with naming_the_file(path):
+        if not isinstance(stored, str):
+            raise ModelFileError("its encoder has no name")
+        if len(parameters["hidden"]) > len(tensors):
+            raise ModelFileError(
+                f"hidden has {len(parameters['hidden'])} layers for {len(tensors)} tensors"
+            )
         estimator = cls(**parameters)
-    except (AttributeError, KeyError, ValueError) as error:
-        raise ModelFileError(f"the header of {name} is damaged: {error!r}") from error
-    try:
-        _restore(estimator, header, tensors, found)
-    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{name} does not fit together: {error}") from error
+        estimator._check_parameters()
+        restore_classifier(estimator, header)
+        _restore_network(estimator, header, tensors, found)
     return estimator
 
 
-def _restore(
+def _restore_network(
     estimator: Any,
     header: dict[str, Any],
     tensors: dict[str, torch.Tensor],
     device: torch.device,
 ) -> None:
-    known = _decode_labels(header["known_classes"], "known_classes")
-    classes = _decode_labels(header["classes"], "classes")
-    index = header["new_class_index"]
-    if len(classes) != len(known) + (index is not None):
-        raise ValueError(f"{len(known)} known classes do not make {len(classes)}")
-    n_outputs, n_classes, n_trees, depth = (int(size) for size in header["sizes"])
-    if n_classes != len(known) or depth > 16:
-        raise ValueError(f"sizes {header['sizes']} do not belong to {len(known)} classes")
-    shape = tuple(int(size) for size in header["input_shape"])
-    module = rebuild_module(
-        estimator.encoder, shape, estimator.hidden, (n_outputs, n_classes, n_trees, depth), device
-    )
-    proportions = tensors.pop("leaf_proportions").numpy().astype(np.float64)
-    expected = (n_trees, module.forest.n_leaves, n_classes + 1)
-    if proportions.shape != expected or not np.allclose(proportions.sum(axis=-1), 1.0):
-        raise ValueError(f"leaf proportions of shape {proportions.shape} are no shares {expected}")
-    weights = {key.removeprefix("module."): value for key, value in tensors.items()}
-    for key, value in weights.items():
-        if value.is_floating_point() and not torch.isfinite(value).all():
-            raise ValueError(f"the weights {key!r} are not finite")
+    _check_theta(estimator)
+    estimator.input_shape_, n_features = _check_shapes(estimator, header)
+    n_known = len(estimator.known_classes_)
+    parts: dict[str, dict[str, torch.Tensor]] = {"module": {}, "fitted": {}}
+    for key, value in tensors.items():
+        part, _, name = key.partition(".")
+        if part not in parts:
+            raise ModelFileError(f"the weights {key!r} are missing or unknown")
+        parts[part][name] = value
+    weights = parts["module"]
+    outline = estimator._outline(n_features, n_known).state_dict()
+    check_network(weights, outline, isinstance(estimator.encoder, str))
+    check_values(weights)
+    training = {name: header["training"][name] for name in _TRAINING}
+    check_history(training["history_"], training["n_epochs_"], training["best_epoch_"])
+    module = estimator._rebuild(n_features, n_known, device)
     module.load_state_dict(weights)
-    for name, value in header["fitted"].items():
-        if name in _SIMPLE:
-            setattr(estimator, name, value)
-    interval = header["theta_interval"]
-    estimator.theta_interval_ = None if interval is None else tuple(interval)
-    estimator.theta_estimator_ = None
-    estimator.known_classes_ = known
-    estimator.classes_ = classes
-    estimator.new_class_index_ = index
-    estimator.new_label_ = None if index is None else classes[index]
-    estimator.input_shape_ = shape
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-    estimator.leaf_proportions_ = proportions
     estimator.module_ = module.eval()
+    fitted = {name: value.numpy() for name, value in parts["fitted"].items()}
+    estimator._restore_tensors(fitted, n_known)
+    for name, value in training.items():
+        setattr(estimator, name, value)
+
+
+def _check_theta(estimator: Any) -> None:
+    if hasattr(estimator, "theta") and (
+        (estimator.theta_ is None) != (estimator.new_class_index_ is None)
+    ):
+        raise ModelFileError("theta is invalid: a model has it if and only if it has a new class")
+
+
+def _check_shapes(estimator: Any, header: dict[str, Any]) -> tuple[tuple[int, ...], int]:
+    """The shape of a row and the number of features that the encoder makes of it."""
+    sizes = check_sizes(header["sizes"], "sizes")
+    shape = check_sizes(header["input_shape"], "input_shape")
+    n_known = len(estimator.known_classes_)
+    if len(sizes) != 2 or len(shape) not in (1, 3):
+        raise ModelFileError(f"sizes {list(sizes)} and rows of shape {shape} make no network")
+    if math.prod(shape) != estimator.n_features_in_:
+        raise ModelFileError(
+            f"rows of shape {shape} do not have {estimator.n_features_in_} features"
+        )
+    if sizes[1] != n_known:
+        raise ModelFileError(f"sizes {list(sizes)} do not belong to {n_known} known classes")
+    return shape, sizes[0]

@@ -1,4 +1,4 @@
-"""How far training is: a bar on a terminal, a line an epoch elsewhere."""
+"""Progress of training: a bar on a terminal, one line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import sys
 from typing import Any, Protocol
 
 
-class Progress(Protocol):
-    """What training reports to."""
+class EpochProgress(Protocol):
+    """Receives a report after each epoch."""
 
     def epoch(self, logs: dict[str, float]) -> None:
-        """One more epoch is done."""
+        """Report one more epoch."""
 
     def close(self) -> None:
-        """No more will be done."""
+        """End the display."""
 
 
-class _Quiet:
+class _NoProgress:
     def epoch(self, logs: dict[str, float]) -> None:
         pass
 
@@ -25,8 +25,8 @@ class _Quiet:
         pass
 
 
-class _Lines:
-    """For logs and pipes, and where tqdm is not installed."""
+class _EpochLines:
+    """Lines on stderr, for logs and pipes, and where tqdm is not installed."""
 
     def __init__(self, total: int, done: int) -> None:
         self._total, self._done = total, done
@@ -40,7 +40,7 @@ class _Lines:
         pass
 
 
-class _Bar:
+class _EpochBar:
     def __init__(self, bar: Any) -> None:
         self._bar = bar
 
@@ -52,14 +52,14 @@ class _Bar:
         self._bar.close()
 
 
-def make_progress(total: int, done: int, verbose: int) -> Progress:
-    """Progress of `total` epochs of which `done` were done before."""
+def make_progress(total: int, done: int, verbose: int) -> EpochProgress:
+    """Display for `total` epochs, of which `done` are done."""
     if verbose <= 0:
-        return _Quiet()
+        return _NoProgress()
     if sys.stderr.isatty():
         try:
             tqdm = importlib.import_module("tqdm").tqdm
         except ModuleNotFoundError:
-            return _Lines(total, done)
-        return _Bar(tqdm(total=total, initial=done, unit="epoch", file=sys.stderr))
-    return _Lines(total, done)
+            return _EpochLines(total, done)
+        return _EpochBar(tqdm(total=total, initial=done, unit="epoch", file=sys.stderr))
+    return _EpochLines(total, done)

@@ -1,4 +1,4 @@
-"""Random numbers of a fit: its own, whatever the user does with torch's global generators."""
+"""Random numbers of a fit, independent of the state of torch's global generators."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import torch
 
 @contextmanager
 def private_generators(device: torch.device) -> Iterator[None]:
-    """Give torch's global generators back as they were at the end of the block.
+    """Restore torch's global generators at the end of the block.
 
-    Initialisation and dropout can draw from the global generators only.
+    Initialisation and dropout can only draw from the global generators.
     """
     of_mps = torch.mps.get_rng_state() if device.type == "mps" else None
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
@@ -25,7 +25,7 @@ def private_generators(device: torch.device) -> Iterator[None]:
 
 
 def seed_generators(device: torch.device, entropy: Sequence[int]) -> None:
-    """Seed the CPU's generator and the device's; those of other devices are left alone."""
+    """Seed the generators of the CPU and of the device; those of other devices stay as they are."""
     seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> 1)
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":

@@ -1,4 +1,4 @@
-"""Rows in all the forms that people have them in, read batch by batch as tensors."""
+"""Rows of tables, images and datasets, read batch by batch as tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rows(Protocol):
     Attributes
     ----------
     shape : tuple of int
-        Of one row.
+        Shape of one row.
     fixed : bool
         Whether a row is the same each time it is taken.
     """
@@ -31,11 +31,11 @@ class Rows(Protocol):
     def __len__(self) -> int: ...
 
     def take(self, rows: NDArray[np.intp]) -> Tensor:
-        """Some rows: float32, or float64 for tables that are; where the user's tensor is."""
+        """Some rows in float32, or in float64 for tables of that type; on the user's device."""
 
 
 class TensorRows:
-    """Rows in memory. Bytes stay bytes until they are taken, and are then divided by 255.
+    """Rows in memory. Bytes of images are divided by 255 when they are taken.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class DatasetRows:
     dataset : torch.utils.data.Dataset
         Its items are rows, or tuples that begin with one.
     name : str
-        What messages call it.
+        Its name in messages.
     """
 
     def __init__(self, dataset: Any, name: str) -> None:
@@ -95,7 +95,7 @@ class DatasetRows:
         return _as_floats(row)
 
     def take(self, rows: NDArray[np.intp]) -> Tensor:
-        """Some rows, checked, because a dataset may give others each time."""
+        """Some rows, checked each time, because a dataset may return different values."""
         found = []
         for number in rows.tolist():
             row = self._row(number)
@@ -125,7 +125,7 @@ class DatasetRows:
 
 
 class RowSubset:
-    """Some rows of other rows, read through.
+    """A selection of other rows, without a copy.
 
     Parameters
     ----------
@@ -144,6 +144,38 @@ class RowSubset:
     def take(self, rows: NDArray[np.intp]) -> Tensor:
         """Some rows of the subset."""
         return self._rows.take(self._order[rows])
+
+
+class StackedRows:
+    """Rows of one source above those of another.
+
+    Parameters
+    ----------
+    first, second : Rows
+        Of one shape.
+    """
+
+    def __init__(self, first: Rows, second: Rows) -> None:
+        self._first, self._second = first, second
+        self.shape = first.shape
+        self.fixed = first.fixed and second.fixed
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
+
+    def take(self, rows: NDArray[np.intp]) -> Tensor:
+        """Some rows of both."""
+        is_first = rows < len(self._first)
+        if is_first.all():
+            return self._first.take(rows)
+        of_second = self._second.take(rows[~is_first] - len(self._first))
+        if not is_first.any():
+            return of_second
+        of_first = self._first.take(rows[is_first])
+        found = of_first.new_empty((len(rows), *self.shape))
+        found[torch.from_numpy(is_first)] = of_first
+        found[torch.from_numpy(~is_first)] = of_second.to(of_first)
+        return found
 
 
 def iterate(rows: Rows, batch_size: int) -> Iterator[tuple[NDArray[np.intp], Tensor]]:
@@ -168,7 +200,7 @@ def is_table(X: Any) -> bool:
     try:
         return np.ndim(X) < 3
     except ValueError:
-        return True  # rows of different lengths: scikit-learn says so
+        return True  # rows of different lengths, which scikit-learn rejects
 
 
 def rows_of(X: Any, name: str) -> Rows:
@@ -178,7 +210,7 @@ def rows_of(X: Any, name: str) -> Rows:
     ----------
     X : tensor, ndarray or Dataset
     name : str
-        What messages call it.
+        Its name in messages.
     """
     if is_dataset(X):
         rows: Rows = DatasetRows(X, name)
@@ -192,7 +224,7 @@ def rows_of(X: Any, name: str) -> Rows:
         _check_finite(tensor, name)
     if tensor.dtype != torch.uint8 or tensor.dim() == 2:
         tensor = _as_floats(tensor)
-        _check_finite(tensor, name)  # what does not fit into float32 is infinite now
+        _check_finite(tensor, name)  # values beyond float32 have become infinite
     return TensorRows(tensor)
 
 
@@ -208,7 +240,7 @@ def _tensor_of(X: Any, name: str) -> Tensor:
         array = np.asarray(X)
         if array.dtype.kind not in "biuf":
             raise ValueError(f"{name} holds values of type {array.dtype}, which are no pixels")
-        # A copy where torch could not read the array as it is: read-only, reversed, foreign bytes.
+        # Copied where torch cannot use the array: read-only, reversed, or of another byte order.
         native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
         tensor = torch.from_numpy(native if native.flags.writeable else native.copy())
     if tensor.is_complex() or tensor.layout != torch.strided:
@@ -237,7 +269,7 @@ def _check_finite(tensor: Tensor, name: str) -> None:
     flat = tensor.flatten(1)
     bad = ~torch.isfinite(flat.sum(dim=1))
     if bad.any():
-        # A sum may overflow where all values are finite.
+        # The sum may overflow although all values are finite.
         for number in torch.nonzero(bad).flatten().tolist():
             if not torch.isfinite(flat[number]).all():
                 raise ValueError(_not_finite(name, number, tensor[number]))
@@ -253,7 +285,7 @@ def _not_finite(name: str, number: int, row: Tensor) -> str:
 
 
 def _as_floats(tensor: Tensor) -> Tensor:
-    """float32; bytes of images become shares of 255, and tables keep the digits of float64."""
+    """float32; bytes of images are divided by 255, and tables may stay float64."""
     if tensor.dtype == torch.float64 and tensor.dim() <= 2:
         return tensor
     if tensor.dtype == torch.uint8 and tensor.dim() >= 3:
@@ -262,5 +294,5 @@ def _as_floats(tensor: Tensor) -> Tensor:
 
 
 def send(rows: Tensor, device: torch.device) -> Tensor:
-    """Rows on a device, in float32 where it has no float64."""
+    """Rows on a device, in float32 where the device has no float64."""
     return (rows.float() if device.type == "mps" else rows).to(device)

@@ -1,4 +1,4 @@
-"""Parameters of the deep forest, checked before any data is looked at."""
+"""Parameters of networks, checked before any data is read."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from lacforest._parameters import check_int, is_real
+from lacforest._input.parameters import check_int, is_real
 from lacforest.neural._encoders import check_encoder
+from lacforest.neural._optimizers import OPTIMIZERS, PRECISIONS, SCHEDULES
 
-PRECISIONS = ("float32", "bfloat16", "float16")
 
-
-def _check_real(
+def check_real(
     name: str, value: Any, low: float, high: float = np.inf, *, low_allowed: bool = True
 ) -> None:
+    """Refuse what is no number from `low` to `high`."""
     if not is_real(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     enough = value >= low if low_allowed else value > low
@@ -27,47 +27,47 @@ def _check_real(
         raise ValueError(f"{name} must be {least} and {most}, got {value!r}")
 
 
-def _check_bool(name: str, value: Any) -> None:
+def check_bool(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
+def check_name(name: str, value: Any, names: Sequence[str]) -> None:
+    """Refuse a word that is none of `names`."""
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+
+
 def check_settings(estimator: Any) -> None:
-    """Refuse parameters that make no sense."""
-    check_int("n_estimators", estimator.n_estimators, 1)
-    check_int("depth", estimator.depth, 2)
-    if estimator.depth > 16:
-        raise ValueError(
-            f"depth must be at most 16, got {estimator.depth!r}: each tree has 2 ** (depth - 1) "
-            "leaves"
-        )
+    """Refuse training parameters that make no sense."""
     check_encoder(estimator.encoder, estimator.hidden)
-    _check_real("lambda_ce", estimator.lambda_ce, 0.0)
+    check_bool("batch_norm", estimator.batch_norm)
     check_int("epochs", estimator.epochs, 1)
     check_int("batch_size", estimator.batch_size, 1)
-    _check_real("learning_rate", estimator.learning_rate, 0.0, low_allowed=False)
-    _check_real("final_learning_rate", estimator.final_learning_rate, 0.0)
+    if not callable(estimator.optimizer):
+        check_name("optimizer", estimator.optimizer, OPTIMIZERS)
+    check_name("schedule", estimator.schedule, SCHEDULES)
+    check_real("learning_rate", estimator.learning_rate, 0.0, low_allowed=False)
+    check_real("final_learning_rate", estimator.final_learning_rate, 0.0)
     if estimator.final_learning_rate > estimator.learning_rate:
         raise ValueError(
             f"final_learning_rate={estimator.final_learning_rate!r} is above learning_rate="
             f"{estimator.learning_rate!r}: the rate is lowered from the one to the other"
         )
-    _check_real("momentum", estimator.momentum, 0.0, 1.0)
-    _check_real("weight_decay", estimator.weight_decay, 0.0)
+    check_real("momentum", estimator.momentum, 0.0, 1.0)
+    check_real("weight_decay", estimator.weight_decay, 0.0)
     if estimator.max_grad_norm is not None:
-        _check_real("max_grad_norm", estimator.max_grad_norm, 0.0, low_allowed=False)
-    if estimator.precision not in PRECISIONS:
-        raise ValueError(
-            f"precision must be one of {', '.join(PRECISIONS)}, got {estimator.precision!r}"
-        )
-    _check_bool("early_stopping", estimator.early_stopping)
+        check_real("max_grad_norm", estimator.max_grad_norm, 0.0, low_allowed=False)
+    check_name("precision", estimator.precision, PRECISIONS)
+    check_bool("early_stopping", estimator.early_stopping)
     check_int("patience", estimator.patience, 1)
-    _check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9, low_allowed=False)
+    check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9, low_allowed=False)
     _check_callbacks(estimator.callbacks)
     if estimator.checkpoint is not None and not isinstance(estimator.checkpoint, str | os.PathLike):
         raise TypeError(f"checkpoint must be a path or None, got {estimator.checkpoint!r}")
     check_int("checkpoint_every", estimator.checkpoint_every, 1)
-    _check_bool("resume", estimator.resume)
+    check_bool("resume", estimator.resume)
     if estimator.resume and estimator.checkpoint is None:
         raise ValueError("resume=True needs a file to go on from: set checkpoint to its path")
     check_int("verbose", estimator.verbose, 0)

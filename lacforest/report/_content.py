@@ -1,4 +1,4 @@
-"""What a report says about a fitted forest and some rows."""
+"""The content of a report about a fitted forest and some rows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest import __version__
-from lacforest._base_forest import BaseLACForest
+from lacforest._utils.version import __version__
+from lacforest.ensemble.base import BaseLACForest
 from lacforest.inspection import (
     ConfusionDisplay,
     NoveltyHistogramDisplay,
     OSCRDisplay,
     ThetaSensitivityDisplay,
+    column_shift,
     new_versus_known_importances,
 )
 from lacforest.metrics import augmented_scores
@@ -33,7 +34,7 @@ _MEASURES = {
     "new_precision": "rows called new that are new",
     "new_auc": "AUC of the new class",
     "macro_f1": "macro-F1",
-    "oscr": "OSCR",
+    "oscr": "open-set classification rate (OSCR)",
 }
 
 
@@ -49,37 +50,36 @@ def write_report(
     title: str = "What is new?",
     facts: dict[str, str] | None = None,
 ) -> None:
-    """Write one HTML file with what a forest finds in some rows: figures, checks and pictures.
+    """Write one HTML file about the predictions of a forest: measures, checks and plots.
 
-    The file needs no network and no other file.
+    The file needs no network access and no other file.
 
     Parameters
     ----------
     path : path
-        The file to write; written under a temporary name and renamed.
+        The file to write. It is written under a temporary name and then renamed.
     forest : LACForestClassifier or LACExtraTreesClassifier
         Fitted with unlabelled rows.
     X : array-like of shape (n_rows, n_features)
         Rows to report on.
     y_true : array-like of shape (n_rows,), optional
-        What they are, for the measures of quality. Labels of classes that the forest does not know
-        count as new.
+        True labels, for the measures of quality. Labels outside of the known classes count as new.
     training : tuple of X, y and X_unlabeled, optional
-        The rows of the fit. With them the report shows how predictions change as theta moves
-        through its interval, which takes some more fits.
+        The training data. With them the report shows how predictions change as theta varies over
+        its interval, which takes five more fits.
     diagnosis : ThetaReport, optional
         From `lacforest.mixture.diagnose`.
     feature_names : list of str, optional
-        By default those of the fit, if it had any.
+        By default those of the fit, if there were any.
     title : str, default="What is new?"
     facts : dict of str to str, optional
-        More lines for the table of facts.
+        Additional rows for the table of facts.
     """
     check_is_fitted(forest)
     if forest.new_class_index_ is None:
         raise ValueError(
-            "this forest was fitted without unlabelled rows and knows no new class: there is "
-            "nothing to report"
+            "this forest was fitted without unlabelled rows and has no new class: there is nothing "
+            "to report"
         )
     novelty = forest.novelty_score(X)
     predicted = forest.predict(X)
@@ -87,7 +87,8 @@ def write_report(
     sections = [
         _quality(forest, X, y_true),
         _pictures(forest, X, y_true, training),
-        _checks(diagnosis),
+        _checks(forest, diagnosis),
+        _shift(forest, feature_names),
         _importances(forest, feature_names),
         _newest(novelty, predicted),
         _facts(forest, facts or {}),
@@ -108,7 +109,7 @@ def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
         return f"{share}; theta was given as {forest.theta_:.3f}."
     low, high = forest.theta_interval_
     return (
-        f"{share}. Of the unlabelled rows of the fit, an estimated {forest.theta_:.1%} were new "
+        f"{share}. An estimated {forest.theta_:.1%} of the unlabelled rows of the fit were new "
         f"(interval {low:.1%} to {high:.1%})."
     )
 
@@ -141,7 +142,8 @@ def _pictures(
         draw(
             lambda ax: NoveltyHistogramDisplay.from_estimator(forest, X, y_true, ax=ax),
             alt="Histogram of novelty scores",
-            caption="How new the rows look. Two hills apart mean that new rows are easy to tell.",
+            caption="How new the rows look. Two separate peaks mean that new rows are easy to "
+            "recognise.",
         )
     ]
     if y_true is not None:
@@ -149,17 +151,17 @@ def _pictures(
             draw(
                 lambda ax: ConfusionDisplay.from_estimator(forest, X, y_true, ax=ax),
                 alt="Confusion matrix with the new class",
-                caption="Truth against prediction, the new class included.",
+                caption="True against predicted classes, the new class included.",
             )
         )
-    # The curve compares the two kinds of rows.
+    # The curve needs both known and new rows.
     if y_true is not None and 0 < np.isin(y_true, forest.known_classes_).sum() < len(y_true):
         pictures.append(
             draw(
                 lambda ax: OSCRDisplay.from_estimator(forest, X, y_true, ax=ax),
                 alt="OSCR curve",
-                caption="Known rows classified right against new rows taken for known, over all "
-                "thresholds of the novelty score.",
+                caption="Correctly classified known rows against new rows that count as known, "
+                "over all thresholds of the novelty score.",
             )
         )
     if isinstance(forest.theta_estimator_, ThetaEstimator):
@@ -168,7 +170,8 @@ def _pictures(
             draw(
                 lambda ax: RatioCurveDisplay.from_estimator(estimator, ax=ax),
                 alt="Ratio curve of theta",
-                caption="Where theta comes from: a long flat part says that it is well determined.",
+                caption="The curve that theta is read from: if its start is flat, theta is well "
+                "determined.",
             )
         )
     if training is not None and forest.theta_interval_ is not None:
@@ -179,24 +182,47 @@ def _pictures(
             draw(
                 sensitivity.plot,
                 alt="Share of rows called new as a function of theta",
-                caption="How many rows are called new as theta moves through its interval.",
+                caption="The share of rows called new as theta varies over its interval.",
             )
         )
-    return Section("Pictures", pictures=pictures)
+    return Section("Plots", pictures=pictures)
 
 
 def _scrap_axes() -> Any:
-    """Axes that nobody looks at: the numbers are drawn again in both inks."""
+    """Axes for a first drawing that is discarded; the plot is drawn again in both styles."""
     import matplotlib.figure
 
     return matplotlib.figure.Figure().subplots()
 
 
-def _checks(diagnosis: ThetaReport | None) -> Section | None:
-    if diagnosis is None:
+def _checks(forest: BaseLACForest, diagnosis: ThetaReport | None) -> Section | None:
+    """The findings of a diagnosis, and those of the fit on other topics."""
+    findings = () if diagnosis is None else diagnosis.findings
+    topics = {found.topic for found in findings}
+    findings += tuple(found for found in forest.fit_findings_ if found.topic not in topics)
+    if not findings:
         return None
-    findings = [(found.level, f"{found.topic}: {found.text}") for found in diagnosis.findings]
-    return Section("Does the data support theta?", findings=findings)
+    told = [(found.level, f"{found.topic}: {found.text}") for found in findings]
+    return Section("Do the data support theta?", findings=told)
+
+
+def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
+    if forest.column_shift_ is None:
+        return None
+    rows = [
+        (
+            shift.name,
+            f"{shift.unlabeled:.2f}",
+            "-" if np.isnan(shift.taken_for_known) else f"{shift.taken_for_known:.2f}",
+        )
+        for shift in column_shift(forest, feature_names)[:_MOST_FEATURES]
+    ]
+    return Section(
+        "Which columns differ between labelled and unlabelled rows?",
+        text="The chance that an unlabelled row has a larger value than a labelled one: 0.50 means "
+        "no shift. Rows taken for known should be close to 0.50.",
+        table=Table(("column", "all unlabelled rows", "rows taken for known"), rows),
+    )
 
 
 def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
@@ -210,11 +236,11 @@ def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> 
     order = np.argsort(-values, kind="stable")[:_MOST_FEATURES]
     picture = draw(
         lambda ax: _bars(ax, [labels[i] for i in order], values[order]),
-        alt="Features that tell new from known: "
+        alt="Features that separate new rows from known ones: "
         + ", ".join(f"{labels[i]} {values[i]:.2f}" for i in order[:5]),
-        caption='Which features say "new", in Step I.',
+        caption="The importance of features for the question whether a row is new, in Step I.",
     )
-    return Section("What tells new from known?", pictures=[picture])
+    return Section("Which features separate new rows from known ones?", pictures=[picture])
 
 
 def _bars(ax: Any, labels: list[str], values: NDArray[np.float64]) -> None:
@@ -226,8 +252,8 @@ def _newest(novelty: NDArray[np.float64], predicted: NDArray[Any]) -> Section:
     order = np.argsort(-novelty, kind="stable")[:_MOST_ROWS]
     rows = [(str(i + 1), f"{novelty[i]:.3f}", str(predicted[i])) for i in order]
     return Section(
-        "The newest rows",
-        text="Look at these first.",
+        "The rows with the highest novelty scores",
+        text="Inspect these first.",
         table=Table(("row", "novelty score", "prediction"), rows),
     )
 

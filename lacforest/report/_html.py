@@ -1,4 +1,4 @@
-"""One self-contained page: no network, light and dark, wide and narrow."""
+"""A self-contained page for light and dark mode, and for wide and narrow screens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from lacforest._atomic import atomic_file
+from lacforest._utils.atomic import atomic_file
 from lacforest.report._pictures import Picture
 
 _STYLE = """
@@ -49,7 +49,7 @@ footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 
 @dataclass(frozen=True)
 class Card:
-    """A figure and what it is."""
+    """A value and its description."""
 
     value: str
     label: str
@@ -57,7 +57,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text below a line of titles, if there are any."""
+    """Rows of text, with a line of titles if there are any."""
 
     titles: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it, in this order; whatever is empty is left out."""
+    """A heading and its content, in this order; empty parts are left out."""
 
     title: str
     text: str = ""
@@ -76,7 +76,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """All of a report."""
+    """A whole report."""
 
     title: str
     lead: str
@@ -120,7 +120,7 @@ def _section(section: Section) -> str:
 
 
 def render_page(page: Page) -> str:
-    """The page as HTML; every text is escaped."""
+    """The page as HTML; all text is escaped."""
     cards = "".join(
         f'<div class="card"><b>{escape(card.value)}</b><span>{escape(card.label)}</span></div>'
         for card in page.cards
@@ -137,6 +137,6 @@ def render_page(page: Page) -> str:
 
 
 def write_page(page: Page, path: str | os.PathLike[str]) -> None:
-    """Write the page under a temporary name, then rename it: never half a file."""
+    """Write the page to a file, completely or not at all."""
     with atomic_file(path) as file:
         file.write(render_page(page).encode())

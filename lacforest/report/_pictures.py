@@ -1,4 +1,4 @@
-"""Pictures as data: each is drawn twice, for light and for dark pages."""
+"""Plots as embedded images; each is drawn twice, for light and for dark pages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _INK_PARAMETERS = (
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture for light and one for dark pages, as data addresses.
+    """A plot for light and one for dark pages, as data URLs.
 
     Attributes
     ----------
     light, dark : str
     alt : str
-        What a reader who sees no picture should know.
+        Text for readers who cannot see the plot.
     caption : str
     """
 
@@ -40,12 +40,12 @@ class Picture:
 def draw(
     plot: Callable[[Any], Any], *, alt: str, caption: str, size: tuple[float, float] = (6.0, 4.0)
 ) -> Picture:
-    """Draw on transparent ground with dark ink, then with light ink.
+    """Draw on a transparent background, with dark and with light text.
 
     Parameters
     ----------
     plot : callable
-        Draws into the axes that it is given.
+        Draws into the given axes.
     alt, caption : str
     size : tuple of float, default=(6.0, 4.0)
         In inches.

@@ -1,16 +1,8 @@
-"""Tables from files: columns coded as numbers, and a forest that keeps the coding in its file."""
+"""Tables from files, coded as numbers, and a forest that saves the coding with its trees."""
 
-from lacforest.tabular._coder import TableCoder, UnseenValues
-from lacforest.tabular._errors import MissingExtraError, TableError
+from lacforest.tabular._coder import TableCoder
+from lacforest.tabular._errors import TableError
 from lacforest.tabular._model import TabularModel
-from lacforest.tabular._reading import iter_table, read_table
+from lacforest.tabular._reading import read_table
 
-__all__ = [
-    "MissingExtraError",
-    "TableCoder",
-    "TableError",
-    "TabularModel",
-    "UnseenValues",
-    "iter_table",
-    "read_table",
-]
+__all__ = ["TableCoder", "TableError", "TabularModel", "read_table"]

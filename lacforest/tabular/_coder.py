@@ -1,76 +1,63 @@
-"""A table as numbers: which columns, what they hold, and how text is coded."""
+"""Coding of a table as numbers: which columns are used, their kinds, and how text is coded."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacforest.tabular._columns import Column, as_numbers, as_text, find_kind, present
-from lacforest.tabular._csv import WORDS, Kind
 from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._labels import check_labels
+from lacforest.tabular.kinds import CONTENTS, Kind
 
 Sources = tuple[str, str]
 _VERSION = 1
-# Fewer distinct values than this never look like an id, however few rows there are.
+# A column with fewer distinct values than this is never taken for an id.
 _FEW = 20
 _MOST_CATEGORIES = 100_000
-_MOST_FEATURES = 256  # of one column coded one-hot
+# Features of one column that is coded one-hot.
+_MOST_FEATURES = 256
 
 
-@dataclass
-class UnseenValues:
-    """Texts that the coder met after the fit and does not know, by column.
+class CodedTables(NamedTuple):
+    """Two tables as the `fit` of a forest takes them."""
 
-    Attributes
-    ----------
-    rows : dict of str to int
-        Rows that hold such a text.
-    examples : dict of str to str
-        The first of them.
-    """
-
-    rows: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, str] = field(default_factory=dict)
-
-    def add(self, name: str, texts: Any) -> None:
-        """Count the texts of one column."""
-        if len(texts):
-            self.rows[name] = self.rows.get(name, 0) + len(texts)
-            self.examples.setdefault(name, str(texts.iloc[0]))
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+    X_unlabeled: NDArray[np.float64]
 
 
 class TableCoder:
     """Codes the columns of a frame as numbers, the same way in every frame.
 
-    Numbers stay as they are, truth values become 0 and 1, text is coded by its categories, and a
-    missing value is NaN. Categories come from labelled and unlabelled rows. A text that was in
-    neither counts as missing: NaN, or zeros if coded one-hot. Columns that cannot tell rows apart
-    are left out with a note: constants, columns without a name, and texts that hardly ever repeat.
-    Dates are refused, because rows from deployment would look new by their date alone.
+    Numbers are kept, booleans become 0 and 1, text is coded by its categories, and missing values
+    are NaN. Categories are collected from labelled and unlabelled rows. A text that is in neither
+    counts as missing: NaN, or zeros if coded one-hot. Columns without useful information are left
+    out with a note: constants, columns without a name, and text that rarely repeats. Dates raise
+    an error, because rows from deployment would look new by their date alone.
 
     Parameters
     ----------
     categories : {"ordinal", "onehot"}, default="ordinal"
-        Text as its place among the sorted categories, or as a feature for each category.
+        Code text as its index among the sorted categories, or as one feature per category.
     drop : collection of str
         Columns to leave out.
     text : collection of str
-        Columns that are text whatever they look like, as postcodes do like numbers.
+        Columns to treat as text even if they look like numbers, such as postcodes.
     missing : collection of str
-        Texts that stand for a missing value, beside what pandas takes for one.
+        Texts that mean a missing value, in addition to those of pandas.
 
     Attributes
     ----------
     columns_ : tuple of Column
         The columns used, in the order of their features.
     dropped_ : dict of str to str
-        The columns left out, and why.
+        The columns that are left out, with the reason.
     notes_ : list of str
-        What the user should know about the columns.
+        Notes for the user about the columns.
 
     Examples
     --------
@@ -102,7 +89,7 @@ class TableCoder:
 
     @classmethod
     def of_numbers(cls, names: Collection[str]) -> Self:
-        """The coder of a table that holds numbers in all the named columns."""
+        """A coder for the given columns, all of which contain numbers."""
         coder = cls()
         coder.columns_ = tuple(Column(name, "number") for name in names)
         coder.dropped_, coder.notes_ = {}, []
@@ -117,25 +104,25 @@ class TableCoder:
         target: str | None = None,
         sources: Sources = ("the labelled table", "the unlabelled table"),
     ) -> Self:
-        """Find out what the columns of two frames hold.
+        """Determine the kinds and categories of the columns of two frames.
 
         Parameters
         ----------
         labeled : pandas.DataFrame
             Labelled rows.
         unlabeled : pandas.DataFrame
-            Unlabelled rows; the same columns in any order.
+            Unlabelled rows with the same columns in any order.
         target : str, optional
-            The column of labels, which is no feature.
+            The column of labels, which is not a feature.
         sources : tuple of str
-            What messages call the two, for instance their files.
+            Names of the two frames in messages, for instance their files.
 
         Returns
         -------
         self
         """
         self._check_names(labeled, unlabeled, target, sources)
-        self.dropped_: dict[str, str] = dict.fromkeys(self.drop, "asked for")
+        self.dropped_: dict[str, str] = dict.fromkeys(self.drop, "as requested")
         self.notes_: list[str] = []
         columns = []
         if target is not None and target in unlabeled.columns:
@@ -144,14 +131,14 @@ class TableCoder:
             if name in self.drop or name == target:
                 continue
             if not name.strip():
-                self._leave_out(name, "it has no name (pandas writes row numbers like that)")
+                self._leave_out(name, "it has no name (pandas writes row numbers without a name)")
                 continue
             pair = (present(labeled[name], self.missing), present(unlabeled[name], self.missing))
             column = self._find_column(name, pair, sources)
             if column is not None:
                 columns.append(column)
         if not columns:
-            raise TableError(f"{sources[0]} has no column to learn from")
+            raise TableError(f"{sources[0]} has no columns to learn from")
         self.columns_ = tuple(columns)
         return self
 
@@ -165,8 +152,8 @@ class TableCoder:
             absent = [name for name in names if name not in both]
             if absent:
                 raise TableError(
-                    f"{word} names {listed(absent)}, which neither {sources[0]} nor {sources[1]} "
-                    "has"
+                    f"{word} names {listed(absent)}, but neither {sources[0]} nor {sources[1]} has "
+                    "such a column"
                 )
         for here, there in ((0, 1), (1, 0)):
             names, others = (labeled, unlabeled)[here].columns, (labeled, unlabeled)[there].columns
@@ -175,7 +162,7 @@ class TableCoder:
             if alone:
                 word = "column" if len(alone) == 1 else "columns"
                 raise TableError(
-                    f"{sources[here]} has the {word} {listed(alone)}, and {sources[there]} has "
+                    f"{sources[here]} has the {word} {listed(alone)}, but {sources[there]} does "
                     "not: add what is missing, or name it in drop"
                 )
 
@@ -183,8 +170,8 @@ class TableCoder:
         for values, source in zip(pair, sources, strict=True):
             if values.isna().all():
                 raise TableError(
-                    f"column {name!r} of {source} has no value at all. Rows with a value would "
-                    "look different by that alone: fill it in, or name the column in drop"
+                    f"column {name!r} of {source} has no values. Rows with a value would differ by "
+                    "that alone: fill in the values, or name the column in drop"
                 )
         if name in self.text:
             return self._find_categories(name, pair)
@@ -193,11 +180,11 @@ class TableCoder:
         ]
         if kinds[0] != kinds[1]:
             examples = [str(values.dropna().iloc[0]) for values in pair]
-            words = [WORDS[kind] for kind in kinds]
+            words = [CONTENTS[kind] for kind in kinds]
             raise TableError(
-                f"column {name!r} holds {words[0]} in {sources[0]} (like {examples[0]!r}) and "
-                f"{words[1]} in {sources[1]} (like {examples[1]!r}): make them the same, or name "
-                "the column in text or in drop"
+                f"column {name!r} contains {words[0]} in {sources[0]} (such as {examples[0]!r}) "
+                f"and {words[1]} in {sources[1]} (such as {examples[1]!r}): convert one of them, "
+                "or name the column in text or in drop"
             )
         if kinds[0] == "text":
             return self._find_categories(name, pair)
@@ -210,14 +197,14 @@ class TableCoder:
             as_numbers(values, name, source) for values, source in zip(pair, sources, strict=True)
         ]
         every = np.concatenate(arrays)
-        if every.min() == every.max():  # NaN if a value is missing: then it is not constant
-            self._leave_out(name, "it is the same in all rows")
+        if every.min() == every.max():  # False if a value is missing, because min and max are NaN
+            self._leave_out(name, "it has the same value in all rows")
             return None
         whole = [len(array) >= _FEW and (array == np.floor(array)).all() for array in arrays]
         if all(whole) and all(len(np.unique(array)) == len(array) for array in arrays):
             self.notes_.append(
-                f"column {name!r} is a different whole number in every row: if it is an id, name "
-                "it in drop, because ids can make rows look new"
+                f"column {name!r} is a different integer in every row: if it is an id, name it in "
+                "drop, because ids can make rows look new"
             )
         return Column(name, "number")
 
@@ -228,11 +215,11 @@ class TableCoder:
         n_values = sum(map(len, texts))
         distinct = sorted({*texts[0], *texts[1]})
         if len(distinct) > min(max(_FEW, n_values // 2), _MOST_CATEGORIES):
-            self._leave_out(name, f"{len(distinct)} different texts in {n_values} rows say little")
+            self._leave_out(name, f"it has {len(distinct)} different texts in {n_values} rows")
             return None
         if self.categories == "onehot" and len(distinct) > _MOST_FEATURES:
             raise TableError(
-                f"column {name!r} has {len(distinct)} categories, too many to code one-hot: use "
+                f"column {name!r} has {len(distinct)} categories, too many for one-hot coding: use "
                 "ordinal categories, or name the column in drop"
             )
         return Column(name, "text", tuple(distinct), self.categories)
@@ -243,7 +230,7 @@ class TableCoder:
             and len({*pair[0].unique(), *pair[1].unique()}) == 1
         )
         if constant:
-            self._leave_out(name, "it is the same in all rows")
+            self._leave_out(name, "it has the same value in all rows")
         return constant
 
     def _leave_out(self, name: str, why: str) -> None:
@@ -254,26 +241,58 @@ class TableCoder:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """What each column holds, as `iter_table` wants to know it."""
+        """The kind of each column: "number", "boolean" or "text"."""
         return {column.name: column.kind for column in self.columns_}
 
     @property
     def feature_names(self) -> list[str]:
-        """Names of the features, a column coded one-hot as ``column=category``."""
+        """Names of the features; those of a column coded one-hot are ``column=category``."""
         return [name for column in self.columns_ for name in column.feature_names]
 
+    def fit_encode(
+        self,
+        labeled: Any,
+        target: str,
+        unlabeled: Any,
+        sources: Sources = ("the labelled table", "the unlabelled table"),
+    ) -> CodedTables:
+        """Like `fit`, then `encode` of both frames; the labels are checked first.
+
+        Parameters
+        ----------
+        labeled, target, unlabeled, sources
+            As in `fit`.
+
+        Returns
+        -------
+        X, y, X_unlabeled : ndarray
+            Features of the labelled rows, their labels, and features of the unlabelled rows.
+        """
+        y = check_labels(labeled, target, sources[0])
+        if len(unlabeled) < 2:
+            raise TableError(
+                f"{sources[1]} has {len(unlabeled)} unlabelled rows, and at least two are needed"
+            )
+        self.fit(labeled, unlabeled, target, sources)
+        X = self.encode(labeled, source=sources[0])
+        return CodedTables(X, y, self.encode(unlabeled, source=sources[1]))
+
     def encode(
-        self, frame: Any, unseen: UnseenValues | None = None, source: str = "the table"
+        self,
+        frame: Any,
+        unseen: dict[str, tuple[int, str]] | None = None,
+        source: str = "the table",
     ) -> NDArray[np.float64]:
-        """The features of a frame; columns that the coder does not use are left aside.
+        """The features of a frame; columns that the coder does not use are ignored.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-        unseen : UnseenValues, optional
-            Counts texts that are no category.
+        unseen : dict, optional
+            Filled with texts that are not among the categories: for each column, the number of
+            rows with such a text, and the first of them. Counts of several calls are added.
         source : str
-            What messages call the frame.
+            Name of the frame in messages.
 
         Returns
         -------
@@ -290,15 +309,16 @@ class TableCoder:
             end = first + len(column.feature_names)
             values = present(frame[column.name], self.missing)
             texts = column.encode(values, source, X[:, first:end])
-            if unseen is not None:
-                unseen.add(column.name, texts)
+            if unseen is not None and len(texts):
+                n_rows, example = unseen.get(column.name, (0, str(texts.iloc[0])))
+                unseen[column.name] = n_rows + len(texts), example
             first = end
         return X
 
     # ------------------------------------------------------------------ files
 
     def to_dict(self) -> dict[str, Any]:
-        """The fitted coder as JSON can hold it."""
+        """The fitted coder as a dict of JSON values."""
         columns = []
         for column in self.columns_:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
@@ -315,12 +335,12 @@ class TableCoder:
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """The coder that `to_dict` wrote; raises TableError if it makes no sense."""
+        """The coder that `to_dict` wrote; raises TableError if the content is invalid."""
         _require(isinstance(content, dict) and isinstance(content.get("version"), int), "version")
         if content["version"] > _VERSION:
             raise TableError(
-                f"its coding of columns has version {content['version']}, and this lacforest reads "
-                f"up to {_VERSION}: update lacforest"
+                f"its column coding has version {content['version']}, but this lacforest supports "
+                f"versions up to {_VERSION}: update lacforest"
             )
         dropped, missing = content.get("dropped"), content.get("missing")
         _require(content.get("categories") in ("ordinal", "onehot"), "categories")
@@ -340,7 +360,7 @@ def _check_header(frame: Any, source: str) -> None:
         raise TableError(f"{source} has more than one column called {listed(twice)}")
     strange = [name for name in frame.columns if not isinstance(name, str)]
     if strange:
-        raise TableError(f"names of columns must be text, and {source} has {strange[0]!r}")
+        raise TableError(f"column names must be text, but {source} has {strange[0]!r}")
 
 
 def _is_texts(values: Any) -> bool:
@@ -349,7 +369,7 @@ def _is_texts(values: Any) -> bool:
 
 def _require(condition: Any, what: str) -> None:
     if not condition:
-        raise TableError(f"its coding of columns is damaged: {what}")
+        raise TableError(f"its column coding is damaged: {what}")
 
 
 def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:

@@ -1,4 +1,4 @@
-"""One column: what it holds, and how that becomes numbers."""
+"""The kind of a column, and its coding as numbers."""
 
 from __future__ import annotations
 
@@ -9,35 +9,37 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest.tabular._csv import TRUTH, Kind
-from lacforest.tabular._errors import TableError, load_extra
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._csv import TRUTH
+from lacforest.tabular._errors import TableError
+from lacforest.tabular.kinds import Kind
 
-# Kinds that pandas finds in a column of Python objects.
+# Kinds that pandas infers for a column of Python objects.
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _DATES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
 
 
 def present(values: Any, missing: Collection[str]) -> Any:
-    """The column with texts that stand for a missing value taken out."""
+    """The column with texts that mean a missing value replaced by missing values."""
     if not missing or is_plain(values):
         return values
     return values.mask(values.isin(list(missing)))
 
 
 def is_plain(values: Any) -> bool:
-    """Whether a column has a type of numbers or truth values, and so no text."""
+    """Whether a column has a numeric or boolean type, and therefore no text."""
     types = load_extra("pandas").api.types
     return bool(types.is_numeric_dtype(values) or types.is_bool_dtype(values))
 
 
 def find_kind(values: Any, name: str, source: str) -> Kind:
-    """What a column with at least one value holds; refuses what no forest should see.
+    """The kind of a column with at least one value; raises if a forest cannot use it.
 
     Parameters
     ----------
     values : pandas.Series
     name, source : str
-        The column and its table, for messages.
+        Names of the column and its table, for messages.
     """
     pandas = load_extra("pandas")
     types, dtype = pandas.api.types, values.dtype
@@ -55,18 +57,18 @@ def find_kind(values: Any, name: str, source: str) -> Kind:
         return _kind_of_text(values, where, rows)
     if kind in _DATES:
         raise TableError(
-            f"{where} holds dates or times. Rows from deployment are mostly later than labelled "
-            "ones, and would look new by that alone: name the column in drop, or put in its place "
-            "what can occur in both tables (hour, weekday, age)"
+            f"{where} contains dates or times. Rows from deployment are mostly later than labelled "
+            "ones, and would look new by that alone: name the column in drop, or replace it by "
+            "values that can occur in both tables (hour, weekday, age)"
         )
     raise TableError(
-        f"{where} holds values of several types or of one that has no order, for instance "
-        f"{_first_odd(values)!r}: make them numbers or text, or name the column in drop"
+        f"{where} contains values of several types or of an unsupported one, for instance "
+        f"{_first_odd(values)!r}: convert them to numbers or text, or name the column in drop"
     )
 
 
 def _kind_of_text(values: Any, where: str, rows: NDArray[np.intp] | None) -> Kind:
-    """What texts hold; `rows` are where they stand, if they stand in rows."""
+    """The kind of a column of texts; `rows` are the row numbers of the values, if known."""
     pandas = load_extra("pandas")
     numbers = pandas.to_numeric(values, errors="coerce")
     n_numbers = int(numbers.notna().sum())
@@ -76,27 +78,27 @@ def _kind_of_text(values: Any, where: str, rows: NDArray[np.intp] | None) -> Kin
         first = int(numbers.isna().to_numpy().argmax())
         row = "" if rows is None else f" (row {rows[first] + 1})"
         raise TableError(
-            f"{where} mixes numbers with text: {n_numbers} of {len(values)} values are numbers, "
-            f"{values.iloc[first]!r}{row} is not. Correct it, or name that text in missing, or the "
-            "column in text or in drop"
+            f"{where} contains numbers and text: {n_numbers} of {len(values)} values are numbers, "
+            f"but {values.iloc[first]!r}{row} is not. Correct it, or name that text in missing, or "
+            "the column in text or in drop"
         )
     if values.astype(str).str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
         raise TableError(
-            f"{where} holds numbers with a decimal comma, like {values.iloc[0]!r}: write them with "
-            "a point, or name the column in text or in drop"
+            f"{where} contains numbers with a decimal comma, such as {values.iloc[0]!r}: use a "
+            "decimal point, or name the column in text or in drop"
         )
     return "text"
 
 
 def _first_odd(values: Any) -> Any:
-    """A value that is not of the type of the first one, if there is such."""
+    """A value that differs in type from the first one, if there is one."""
     first = type(values.iloc[0])
     odd = [value for value in values if type(value) is not first]
     return odd[0] if odd else values.iloc[0]
 
 
 def as_text(values: Any) -> Any:
-    """Every value as text, whole floats without their point, missing ones as they are."""
+    """Every value as text, integral floats without decimals; missing values stay missing."""
 
     def text_of(value: Any) -> str:
         whole = isinstance(value, float) and value.is_integer()
@@ -109,7 +111,7 @@ def as_text(values: Any) -> Any:
 
 
 def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
-    """A column of numbers as float64, NaN where missing."""
+    """A column of numbers as float64, with NaN for missing values."""
     pandas = load_extra("pandas")
     if isinstance(values.dtype, pandas.CategoricalDtype):
         values = values.astype(object)
@@ -118,21 +120,22 @@ def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
         wrong = np.flatnonzero(numbers.isna() & values.notna())
         if len(wrong):
             raise TableError(
-                f"column {name!r} of {source} holds numbers, but {values.iloc[wrong[0]]!r} is none "
-                f"({_rows(wrong)})"
+                f"column {name!r} of {source} must contain numbers, but "
+                f"{values.iloc[wrong[0]]!r} is not a number ({_rows(wrong)})"
             )
         values = numbers
     array: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
     infinite = np.flatnonzero(np.isinf(array))
     if len(infinite):
         raise TableError(
-            f"column {name!r} of {source} holds infinite values ({_rows(infinite)}): replace them"
+            f"column {name!r} of {source} contains infinite values ({_rows(infinite)}): replace "
+            "them"
         )
     return array
 
 
 def _as_truth(values: Any, name: str, source: str) -> NDArray[np.float64]:
-    """A column of truth values as 0, 1 and NaN."""
+    """A column of booleans as 0, 1 and NaN."""
     types = load_extra("pandas").api.types
     if types.is_bool_dtype(values):
         plain: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -141,8 +144,8 @@ def _as_truth(values: Any, name: str, source: str) -> NDArray[np.float64]:
     wrong = np.flatnonzero(numbers.isna() & values.notna())
     if len(wrong):
         raise TableError(
-            f"column {name!r} of {source} holds true or false, but {values.iloc[wrong[0]]!r} is "
-            f"neither ({_rows(wrong)})"
+            f"column {name!r} of {source} must contain true or false, but "
+            f"{values.iloc[wrong[0]]!r} is neither ({_rows(wrong)})"
         )
     array: NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     return array
@@ -162,9 +165,9 @@ class Column:
     name : str
     kind : {"number", "boolean", "text"}
     categories : tuple of str
-        The texts of a column of text, sorted.
+        The distinct texts of a column of text, sorted.
     coding : {"ordinal", "onehot"}
-        Of text: the place of a text among the categories, or a feature for each category.
+        Of text: its index among the categories, or one feature per category.
     """
 
     name: str
@@ -180,12 +183,12 @@ class Column:
         return [self.name]
 
     def encode(self, values: Any, source: str, out: NDArray[np.float64]) -> Any:
-        """Write the features of a column into `out`, a column for each.
+        """Write the features of a column into the columns of `out`.
 
         Returns
         -------
         pandas.Series
-            Texts that are none of the categories. They become NaN, or zeros if coded one-hot.
+            Texts that are not among the categories. They become NaN, or zeros if coded one-hot.
         """
         pandas = load_extra("pandas")
         if self.kind == "number":

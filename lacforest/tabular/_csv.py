@@ -1,7 +1,7 @@
-"""Delimited text, read by Arrow; what is wrong with a file is found line by line afterwards.
+"""Delimited text, read by Arrow; faults in a file are located with the csv module.
 
-Arrow is fast and strict but says little about the place of a fault. So a file that it refuses is
-read once more with the csv module, which is slow and knows the line.
+Arrow is fast and strict, but its errors do not name the line. A file that it rejects is therefore
+read again with the csv module, which is slow but counts lines.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from lacforest.tabular._errors import TableError, listed, load_extra
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular.kinds import CONTENTS, Kind
 
-Kind = Literal["number", "boolean", "text"]
-WORDS = {"number": "numbers", "boolean": "true or false", "text": "text"}
-
-# Texts that stand for a missing value: those of pandas.
+# Texts that mean a missing value, as in pandas.
 MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 )
-# Texts of a truth value, as Arrow takes them.
+# Texts of booleans, as Arrow accepts them.
 TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "1": 1.0}
 TRUTH |= {"false": 0.0, "False": 0.0, "FALSE": 0.0, "0": 0.0}
 _BLOCK_BYTES = 1 << 22
@@ -33,9 +32,9 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _CountedBytes:
-    """A file for Arrow that counts quotes: of an odd number one is never closed.
+    """A file for Arrow that counts quotes: if their number is odd, one is not closed.
 
-    Arrow takes all that follows such a quote for one value and says nothing.
+    Arrow reads everything after an unclosed quote as one value, without an error.
     """
 
     closed = False
@@ -51,14 +50,14 @@ class _CountedBytes:
 
 
 class CsvFile:
-    """A CSV or TSV file, gzipped if its name ends in .gz; its header is read when it is made.
+    """A CSV or TSV file, gzipped if its name ends in .gz; the constructor reads the header.
 
     Parameters
     ----------
     path : Path
     encoding : str
     missing : collection of str
-        Texts that stand for a missing value, beside the usual ones.
+        Texts that mean a missing value, in addition to the usual ones.
 
     Attributes
     ----------
@@ -75,18 +74,18 @@ class CsvFile:
     # ------------------------------------------------------------------ reading
 
     def read(self, text: Collection[str]) -> Any:
-        """All rows as an Arrow table; `text` are columns to read as they stand."""
+        """All rows as an Arrow table; columns in `text` are read as text."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
         types = {name: arrow.string() for name in text}
         with self._open_for_arrow({}) as file:
             table = arrow_csv.read_csv(file, **self._options(types, None))
         for field in table.schema:
-            if arrow.types.is_binary(field.type):  # Arrow's way to say that it is not UTF-8
+            if arrow.types.is_binary(field.type):  # text that is not UTF-8
                 raise TableError(self._fault({}) or self._refused("it is not UTF-8 text"))
         return table
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
-        """The named columns as Arrow tables of a few megabytes each."""
+        """The given columns as Arrow tables of a few megabytes each."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
         of_kind = {"number": arrow.float64(), "boolean": arrow.bool_(), "text": arrow.string()}
         types = {name: of_kind[kind] for name, kind in kinds.items()}
@@ -112,7 +111,7 @@ class CsvFile:
 
     @contextmanager
     def _open_for_arrow(self, kinds: Mapping[str, Kind]) -> Iterator[_CountedBytes]:
-        """The file, and a fault in it as a TableError with its line."""
+        """Open the file; faults in it raise a TableError with the line."""
         arrow = load_extra("pyarrow")
         try:
             with self._open() as raw:
@@ -150,7 +149,7 @@ class CsvFile:
             raise TableError(f"{self._path} is empty")
         separator = "\t"
         if not self._path.name.lower().endswith((".tsv", ".tsv.gz")):
-            # Spreadsheets write semicolons where the comma is the decimal sign.
+            # Spreadsheets write semicolons in locales with a decimal comma.
             separator = next((mark for mark in ",;\t" if mark in first), ",")
         try:
             columns = next(row for row in self._rows(separator) if row)
@@ -169,7 +168,7 @@ class CsvFile:
                 except UnicodeDecodeError as error:
                     raise TableError(
                         f"{self._path} is not {self._encoding.upper()} text: line {number} has the "
-                        f"byte 0x{line[error.start]:02x}. Save it as UTF-8, or name its encoding."
+                        f"byte 0x{line[error.start]:02x}. Save it as UTF-8, or give its encoding."
                     ) from None
                 yield text.removeprefix("\ufeff") if number == 1 else text
 
@@ -177,7 +176,7 @@ class CsvFile:
         return csv.reader(self._lines(), delimiter=separator, strict=True)
 
     def _fault(self, kinds: Mapping[str, Kind]) -> str | None:
-        """The first fault in the file, if the csv module sees one."""
+        """The first fault in the file that the csv module finds, if any."""
         rows = self._rows(self._separator)
         wanted = [(self.columns.index(name), name, kind) for name, kind in kinds.items()]
         line, is_header = 1, True
@@ -193,7 +192,7 @@ class CsvFile:
                         if not self._is_of_kind(row[place], kind):
                             return (
                                 f"{self._path}, line {line}: {row[place]!r} in column {name!r}, "
-                                f"which holds {WORDS[kind]}"
+                                f"which must contain {CONTENTS[kind]}"
                             )
                 line, is_header = rows.line_num + 1, is_header and not row
         except csv.Error as error:
@@ -204,7 +203,7 @@ class CsvFile:
     def _hint(first: int, last: int) -> str:
         if last <= first:
             return ""
-        return f" (the row goes on to line {last}: a quote may not be closed)"
+        return f" (the row extends to line {last}: a quote may not be closed)"
 
     def _is_of_kind(self, value: str, kind: Kind) -> bool:
         if kind == "text" or value in self._missing:
@@ -219,7 +218,7 @@ class CsvFile:
 
 
 def _checked_encoding(encoding: str) -> str:
-    """The name of an encoding that leaves ASCII as it is: separators are looked for as bytes."""
+    """The name of an encoding that preserves ASCII: separators are searched for as bytes."""
     try:
         name = codecs.lookup(encoding).name
         plain = ",\n".encode(name) == b",\n"

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from lacforest.tabular._errors import TableError, load_extra
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._errors import TableError
 
 
 def read_npz(path: Path) -> Any:
     """Arrays of an archive as a frame.
 
-    An array of one dimension is a column of its name. One of two dimensions, like X, is the
-    columns X0, X1 and so on, unless the archive names them in ``feature_names``.
+    A one-dimensional array becomes a column of the same name. A two-dimensional array such as X
+    becomes the columns X0, X1 and so on, unless the archive names them in ``feature_names``.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -35,13 +36,15 @@ def read_npz(path: Path) -> Any:
                 own = [str(name) for name in names]
             columns += zip(own, array.T, strict=True)
         else:
-            raise TableError(f"{path}: the array {key!r} has shape {array.shape}, not of a table")
+            raise TableError(
+                f"{path}: the array {key!r} has shape {array.shape}, which is not that of a table"
+            )
     if not columns:
         raise TableError(f"{path} is empty")
     n_rows = {len(values): name for name, values in columns}
     if len(n_rows) > 1:
-        told = ", ".join(f"{name!r} has {n}" for n, name in n_rows.items())
-        raise TableError(f"{path}: its arrays have different numbers of rows: {told}")
+        counts = ", ".join(f"{name!r} has {n}" for n, name in n_rows.items())
+        raise TableError(f"{path}: its arrays have different numbers of rows: {counts}")
     twice = {name for name, _ in columns if [key for key, _ in columns].count(name) > 1}
     if twice:
         raise TableError(f"{path} has more than one column called {sorted(twice)[0]!r}")

@@ -1,4 +1,4 @@
-"""Tables from files, whole or in pieces. The name of a file says its format."""
+"""Tables from files, at once or in pieces. The suffix of a file determines its format."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lacforest.tabular._csv import CsvFile, Kind
-from lacforest.tabular._errors import TableError, listed, load_extra
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._csv import CsvFile
+from lacforest.tabular._errors import TableError, listed
 from lacforest.tabular._npz import read_npz
+from lacforest.tabular.kinds import Kind
 
-# How pandas calls an index without a name when it writes Parquet: row numbers, not data.
+# The name of an unnamed index in Parquet files of pandas: row numbers, not data.
 _INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -23,7 +25,8 @@ def _format_of(path: Path) -> str:
     known = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".npz": "npz"}
     if not suffixes or suffixes[-1] not in known:
         raise TableError(
-            f"{path}: the name of a table ends in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz"
+            f"{path}: the name of a table must end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or "
+            ".npz"
         )
     return known[suffixes[-1]]
 
@@ -44,8 +47,8 @@ def _open_parquet(path: Path) -> Any:
 
 
 def _to_frame(table: Any) -> Any:
-    """An Arrow table as a frame, decimals as floats."""
-    load_extra("pandas")  # Arrow would complain in its own words
+    """An Arrow table as a frame, with decimals as floats."""
+    load_extra("pandas")  # raise our own error instead of Arrow's
     arrow = load_extra("pyarrow")
     for place, field in enumerate(table.schema):
         if arrow.types.is_decimal(field.type):
@@ -68,20 +71,20 @@ def read_table(
     missing: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> Any:
-    """A whole table.
+    """Read a table from a file.
 
     Parameters
     ----------
     path : str or path-like
-        A file whose name ends in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz. A CSV without a
-        comma in its header may have semicolons or tabs instead.
+        A file whose name ends in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz. A CSV file
+        without a comma in its header may use semicolons or tabs instead.
     text : collection of str
-        Columns to read as text where a CSV would make numbers, dates or truth values of them; those
-        that the file does not have are left aside.
+        Columns to read as text from a CSV file, even if they look like numbers, dates or booleans;
+        columns that the file does not have are ignored.
     missing : collection of str
-        Texts that stand for a missing value in a CSV, beside NA and its like.
+        Texts that mean a missing value in a CSV file, in addition to NA and similar ones.
     encoding : str, default="utf-8"
-        Encoding of a CSV.
+        Encoding of a CSV file.
 
     Returns
     -------
@@ -111,17 +114,17 @@ def iter_table(
     missing: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> Iterator[Any]:
-    """Some columns of a table, in pieces: a file may be larger than memory.
+    """Read some columns of a table in pieces; the file may be larger than memory.
 
     Parameters
     ----------
     path : str or path-like
-        As in `read_table`. An NPZ file is read whole, as NumPy does.
+        As in `read_table`. An NPZ file is read at once.
     kinds : dict of str to {"number", "boolean", "text"}
-        The columns to read and what they hold in a CSV, where no piece may be guessed from alone.
-        Other formats know what their columns hold.
+        The columns to read and their kinds in a CSV file, where a single piece does not determine
+        them. Other formats store the types of their columns.
     chunk_rows : int, default=100_000
-        Rows of a piece; the last has fewer.
+        Number of rows per piece; the last may have fewer.
     missing, encoding
         As in `read_table`.
 
@@ -161,7 +164,7 @@ def _parquet_pieces(path: Path, columns: list[str], chunk_rows: int) -> Iterator
 
 
 def _regrouped(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """The same rows in tables of n_rows; the last has fewer."""
+    """The same rows in tables of n_rows rows; the last may have fewer."""
     arrow = load_extra("pyarrow")
     waiting: list[Any] = []
     n_waiting = 0

@@ -1,4 +1,4 @@
-"""Three known blobs, deployed rows that hold a fourth one, and the seven classifiers."""
+"""Three known blobs, deployed rows with a fourth one, and the seven classifiers."""
 
 import numpy as np
 
@@ -22,14 +22,14 @@ def draw(codes, rng=_rng):
 
 y = np.repeat([0, 1, 2], 40)
 X = draw(y)
-# Half of the unlabelled and of the test rows are new. No two tables are of one length.
+# Half of the unlabelled and of the test rows are new. All tables have different lengths.
 U = draw(np.concatenate([np.arange(60) % 3, np.full(60, 3)])[:118])
 y_test = np.repeat([0, 1, 2, -1], [10, 10, 10, 29])
 X_test = draw(np.where(y_test < 0, 3, y_test))
 for _shared in (X, y, U, X_test, y_test):
     _shared.flags.writeable = False
 
-# Small enough to be fast, and still right.
+# Small enough to be fast, large enough to be accurate.
 MODELS = {
     "glac": lambda **options: GLACClassifier(
         **{"theta": 0.5, "max_iter": 400, "learning_rate": 0.1, "random_state": 0} | options

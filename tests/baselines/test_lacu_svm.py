@@ -1,4 +1,4 @@
-"""LACU-SVM: the solver against a general one, the rounds, and their constraints."""
+"""LACU-SVM: the solver against a general-purpose one, the rounds, and their constraints."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ OPTIONS = LACUOptions(C=1.0, C_unlabeled=0.5, ramp=-0.3, balance=1.3, push=0.1, 
 
 @st.composite
 def programmes(draw):
-    """Variables at few points, so that many share one; zero lies in every box."""
+    """Variables at few distinct points, with boxes that contain zero."""
     n_points, n_variables = draw(st.integers(2, 5)), draw(st.integers(2, 10))
     rows = draw(arrays.arrays(float, (n_points, 2), elements=st.integers(-2, 2).map(float)))
     kernel = rbf_kernel(rows, gamma=0.5)
@@ -147,11 +147,14 @@ def test_a_round_is_the_naive_twin(seed, monkeypatch):
     monkeypatch.setattr(_lacu_machine, "_TOLERANCE", 1e-8)
     kernel, signs, previous = small_machine(seed)
     band = balance_band(signs.mean(), 1.3)
-    programme = QuadraticProgramme(kernel, signs, band, OPTIONS)
+    # Small weights, so that the bounds of many rows are reached.
+    weight = np.random.default_rng(seed).uniform(0.02, 1.0, 12)
+    programme = QuadraticProgramme(kernel, signs, weight, band, OPTIONS)
     assert programme.set_round(previous, 0.6)
     outputs = programme.solve()
+    penalties = OPTIONS.C * weight
     weights, objective = lacu_round(
-        kernel, signs, previous, band, 0.6, 1.0, 0.5, -0.3, programme.cap
+        kernel, signs, previous, band, 0.6, penalties, 0.5, -0.3, programme.cap
     )
     ours = programme.gain @ programme.alpha
     point_weights = np.bincount(programme.point, programme.alpha)
@@ -164,7 +167,7 @@ def test_a_round_is_the_naive_twin(seed, monkeypatch):
 def test_constraints_hold_after_every_round(seed):
     kernel, signs, previous = small_machine(seed)
     low, high = balance_band(signs.mean(), 1.3)
-    programme = QuadraticProgramme(kernel, signs, (low, high), OPTIONS)
+    programme = QuadraticProgramme(kernel, signs, np.ones(12), (low, high), OPTIONS)
     outputs = previous
     for _ in range(4):
         margin = find_margin(outputs, signs, 0.1)
@@ -177,7 +180,7 @@ def test_constraints_hold_after_every_round(seed):
 
 
 def ramp_objective(kernel, signs, programme, outputs):
-    """The primal that rounds descend on, with the mean's share left out of the losses."""
+    """The primal objective that decreases with each round, without the mean point in the losses."""
     weights = np.bincount(programme.point, programme.alpha, minlength=len(kernel))
     norm = weights @ kernel @ weights / 2
     hinge = np.maximum(0, 1 - signs * outputs[:12]).sum()
@@ -191,10 +194,11 @@ def ramp_objective(kernel, signs, programme, outputs):
 @pytest.mark.parametrize("seed", range(5))
 def test_rounds_descend(seed):
     kernel, signs, previous = small_machine(seed)
-    programme = QuadraticProgramme(kernel, signs, balance_band(signs.mean(), 1.3), OPTIONS)
+    band = balance_band(signs.mean(), 1.3)
+    programme = QuadraticProgramme(kernel, signs, np.ones(12), band, OPTIONS)
     values, outputs = [], previous
     for _ in range(5):
-        # A fixed margin: a push that moves changes the problem.
+        # The margin is fixed, because a push that moves would change the problem.
         programme.set_round(outputs, 0.5)
         outputs = programme.solve()
         values.append(ramp_objective(kernel, signs, programme, outputs))
@@ -206,6 +210,7 @@ def test_rounds_end_when_nothing_changes():
     programme = train_machine(
         kernel,
         signs,
+        np.ones(12),
         previous,
         balance_band(signs.mean(), 1.3),
         LACUOptions(1, 0.5, -0.3, 1.3, 0, 100),
@@ -232,7 +237,8 @@ def test_margin_of_the_push():
 
 def test_coefficients_give_the_outputs():
     kernel, signs, previous = small_machine(1)
-    programme = QuadraticProgramme(kernel, signs, balance_band(signs.mean(), 1.3), OPTIONS)
+    band = balance_band(signs.mean(), 1.3)
+    programme = QuadraticProgramme(kernel, signs, np.ones(12), band, OPTIONS)
     programme.set_round(previous, 0.5)
     outputs = programme.solve()
     rows = kernel[:-1, :-1]
@@ -248,7 +254,7 @@ def test_what_a_row_is_judged_by(decision):
     lacu.fit(X, y, X_unlabeled=U)
     rows = np.vstack([X, U])
     kernel = rbf_kernel(X_test, rows, gamma=1 / (2 * X.var()))
-    outputs = kernel @ lacu._coefficients + lacu._biases
+    outputs = kernel @ lacu._machines.coefficients + lacu._machines.biases
     start = np.column_stack(
         [SVC(C=1.0).fit(X, y == code).decision_function(X_test) for code in range(3)]
     )
@@ -263,29 +269,26 @@ def test_what_a_row_is_judged_by(decision):
 @pytest.mark.parametrize("gamma", ["auto", "scale", 0.7])
 def test_kernels_and_widths(kernel, gamma):
     lacu = LACUSVMClassifier(kernel=kernel, gamma=gamma).fit(X, y, X_unlabeled=U)
-    # Outputs at the training rows, where the constraints are known.
-    values = lacu._kernel(X, lacu._rows) @ lacu._coefficients + lacu._biases
+    # Outputs at the training rows, to which the constraints apply.
+    values = lacu._machines.values(X)
     for code in range(3):
         assert values[y != code, code].max() < 0
     expected = {"auto": 0.5, "scale": 1 / (2 * X.var()), 0.7: 0.7}[gamma]
-    assert lacu._gamma == pytest.approx(expected)
+    assert lacu._machines.gamma == pytest.approx(expected)
 
 
 def test_theta_moves_the_balance():
     published = LACUSVMClassifier(kernel="rbf", gamma="scale").fit(X, y, X_unlabeled=U)
     told = LACUSVMClassifier(kernel="rbf", gamma="scale", theta=0.5).fit(X, y, X_unlabeled=U)
     assert published.theta_ is None
-    means = [
-        (model._kernel(U, model._rows) @ model._coefficients + model._biases).mean(axis=0)
-        for model in (published, told)
-    ]
-    # A third of labelled rows are of a class: -1/3 as published, -2/3 with half of U new.
+    means = [model._machines.values(U).mean(axis=0) for model in (published, told)]
+    # Each class has a third of the labelled rows: -1/3 as published, -2/3 if half of U is new.
     assert (means[0] >= 1.3 * -1 / 3 - 2e-3).all()
     assert (means[1] <= -2 / 3 + 2e-3).all()
 
 
 def test_balance_and_push_that_cannot_both_be_had():
-    # All unlabelled rows are known negatives of two classes, and may not be negative enough.
+    # All unlabelled rows are negatives of two classes, which the balance constraint contradicts.
     deployed = np.repeat(X[:1], 7, axis=0)
     lacu = LACUSVMClassifier(balance=0.1, push=5.0, kernel="rbf")
     with pytest.warns(ConvergenceWarning, match="cannot keep unlabelled rows in balance and"):
@@ -300,7 +303,7 @@ def test_a_solver_that_does_not_end_says_so(monkeypatch):
 
 
 def test_rows_that_are_too_long():
-    # Labelled rows are short, or the SVM on them would not end.
+    # Only unlabelled rows are this long; with such labelled rows the SVM would not converge.
     with pytest.raises(ValueError, match="inner products of rows are not finite: scale the"):
         LACUSVMClassifier().fit(X, y, X_unlabeled=1e200 * U)
 

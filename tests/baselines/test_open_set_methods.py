@@ -1,4 +1,4 @@
-"""OSNN, EVM and OVR-SVM: what their formulas say, and what they cannot see."""
+"""OSNN, EVM and OVR-SVM: their formulas and their limits."""
 
 import numpy as np
 import pytest
@@ -12,10 +12,10 @@ from scipy.stats import ortho_group, weibull_min
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from lacforest._utils.weibull import fit_weibull
 from lacforest.baselines import EVMClassifier, OSNNClassifier, OVRSVMClassifier
 from lacforest.baselines._evm import greedy_cover
 from lacforest.baselines._open_simulation import best_threshold, simulate
-from lacforest.baselines._weibull import fit_weibull
 from lacforest.metrics import new_class_auc
 
 several = settings(max_examples=30)
@@ -24,7 +24,7 @@ grid = st.integers(-3, 3).map(float)
 
 @st.composite
 def labelled_rows(draw, n_classes=3):
-    """Rows on a grid, where many coincide or lie at equal distances, of all classes."""
+    """Rows of all classes on a grid, many of them equal or at equal distances."""
     n_rows = draw(st.integers(n_classes, 12))
     rows = draw(arrays.arrays(float, (n_rows, 2), elements=grid))
     y = np.concatenate(
@@ -138,7 +138,7 @@ def test_the_first_of_equally_good_thresholds():
 def test_weibull_is_that_of_scipy(samples):
     shape, scale = fit_weibull(samples)
     for row, own_shape, own_scale in zip(samples, shape, scale, strict=True):
-        # Both are at the maximum of one likelihood, which may be flat.
+        # Both maximise the same likelihood, which may be flat.
         expected, _, width = weibull_min.fit(row, floc=0)
         ours = weibull_min.logpdf(row, own_shape, scale=own_scale).sum()
         assert ours >= weibull_min.logpdf(row, expected, scale=width).sum() - 1e-6
@@ -156,10 +156,10 @@ def test_weibull_of_degenerate_samples():
 @given(labelled=labelled_rows(), n_fused=st.integers(1, 3), tail=st.integers(2, 5))
 def test_evm_is_the_naive_twin(labelled, n_fused, tail):
     rows, y = labelled
-    # Apart from each other, so that scipy's fit finds its maximum too.
+    # The values are well separated, so that scipy's fit finds the maximum too.
     rows = rows + np.random.default_rng(0).normal(size=rows.shape)
     evm = EVMClassifier(tail, n_fused=n_fused, cover=None).fit(rows, y)
-    # scipy may miss the maximum of very regular samples: take ours where it is better.
+    # scipy may miss the maximum for very regular samples; then ours must be better.
     laws = naive.evm_inclusions(rows, y, tail)
     order = np.argsort(y, kind="stable")
     ours = list(zip(evm._vectors.shape, evm._vectors.scale, strict=True))
@@ -236,7 +236,7 @@ def test_ovr_svm_is_one_svm_a_class():
     values = np.column_stack(
         [SVC(C=2.0, gamma=3.0).fit(X, y == code).decision_function(X_test) for code in range(3)]
     )
-    assert_array_equal(ovr.novelty_score(X_test), -values.max(axis=1))
+    assert_allclose(ovr.novelty_score(X_test), -values.max(axis=1), rtol=1e-12)
     expected = np.where(values.max(axis=1) > 0, values.argmax(axis=1), -1)
     assert_array_equal(ovr.predict(X_test), expected)
 
@@ -253,7 +253,7 @@ def test_ovr_svm_of_two_classes_rejects_nothing():
 
 def test_ovr_svm_far_away_tells_its_biases():
     ovr = OVRSVMClassifier().fit(X, y)
-    biases = [machine.intercept_[0] for machine in ovr._machines.machines]
+    biases = [SVC(C=1.0).fit(X, y == code).intercept_[0] for code in range(3)]
     assert max(biases) < 0
     assert ovr.novelty_score([[1e6, 1e6]])[0] == pytest.approx(-max(biases))
     assert_array_equal(ovr.predict([[1e6, 1e6]]), [-1])

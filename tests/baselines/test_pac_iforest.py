@@ -1,4 +1,4 @@
-"""PAC-iForest: out-of-bag scores, the threshold and what it promises."""
+"""PAC-iForest: out-of-bag scores, the threshold and its guarantee."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,8 @@ from reference import baselines as naive
 from sklearn.ensemble import IsolationForest
 
 from lacforest.baselines import OVRSVMClassifier, PACIsolationForestClassifier
-from lacforest.baselines._pac_iforest import (
-    OutOfBagIsolation,
-    average_path_length,
-    pac_threshold,
-)
+from lacforest.baselines._isolation import IsolationTrees, average_path_length
+from lacforest.baselines._pac_iforest import pac_threshold
 
 scores = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=12)
 thetas = st.sampled_from([0.1, 0.25, 0.5, 0.8, 1.0])
@@ -55,21 +52,24 @@ def test_path_lengths_of_random_trees():
     assert_allclose(average_path_length(np.arange(6)), expected)
 
 
+def grown(n_trees, max_samples, seed):
+    """A forest of scikit-learn, and its trees as they are kept here."""
+    theirs = IsolationForest(n_estimators=n_trees, max_samples=max_samples, random_state=seed)
+    return theirs.fit(X), IsolationTrees.freeze(theirs, max_samples)
+
+
 def test_scores_of_unseen_rows_are_those_of_scikit_learn():
-    forest = OutOfBagIsolation(20, 32, 7, None).fit(X)
-    theirs = IsolationForest(n_estimators=20, max_samples=32, random_state=7).fit(X)
-    assert_allclose(forest.score(X_test), -theirs.score_samples(X_test))
+    theirs, trees = grown(20, 32, 7)
+    assert_allclose(trees.score(X_test, None), -theirs.score_samples(X_test))
 
 
 def test_out_of_bag_scores_are_the_naive_twin():
-    forest = OutOfBagIsolation(12, 40, 3, None).fit(X)
-    found = forest.out_of_bag_score(X)
+    theirs, trees = grown(12, 40, 3)
+    found = trees.out_of_bag_score(X, theirs.estimators_samples_, None)
     for i in range(0, len(X), 7):
         lengths = [
             naive.path_length(tree.tree_, X[i])
-            for tree, seen in zip(
-                forest.forest.estimators_, forest.forest.estimators_samples_, strict=True
-            )
+            for tree, seen in zip(theirs.estimators_, theirs.estimators_samples_, strict=True)
             if i not in seen
         ]
         expected = 2 ** (-np.mean(lengths) / naive.usual_length(40)) if lengths else np.nan
@@ -77,10 +77,10 @@ def test_out_of_bag_scores_are_the_naive_twin():
 
 
 def test_rows_that_every_tree_saw_have_no_score():
-    forest = OutOfBagIsolation(1, 60, 0, None).fit(X)
-    seen = forest.forest.estimators_samples_[0]
-    found = forest.out_of_bag_score(X)
-    assert np.isnan(found[seen]).all()
+    theirs, trees = grown(1, 60, 0)
+    seen = theirs.estimators_samples_
+    found = trees.out_of_bag_score(X, seen, None)
+    assert np.isnan(found[seen[0]]).all()
     assert np.isnan(found).sum() == 60
 
 
@@ -88,7 +88,7 @@ def test_the_lowest_score_over_classes_counts():
     model = PACIsolationForestClassifier(theta=0.5, n_estimators=10, random_state=0)
     model.fit(X, y, X_unlabeled=U)
     assert len(model._forests) == 3
-    by_class = [forest.score(X_test) for forest in model._forests]
+    by_class = [forest.score(X_test, None) for forest in model._forests]
     assert_array_equal(model.novelty_score(X_test), np.min(by_class, axis=0))
     one = PACIsolationForestClassifier.paper_table(theta=0.5, random_state=0)
     assert len(one.fit(X, y, X_unlabeled=U)._forests) == 1

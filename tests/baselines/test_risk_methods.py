@@ -1,4 +1,4 @@
-"""GLAC and EULAC: unbiased risks, their minima, and where they meet."""
+"""GLAC and EULAC: unbiased risks, their minima, and agreement between them."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
 from lacforest.baselines import EULACClassifier, GLACClassifier
-from lacforest.baselines._eulac import make_signs, solve_square_loss
+from lacforest.baselines._eulac import RowWeights, make_signs, solve_square_loss
 from lacforest.baselines._glac_risk import Adam, PenalisedRisk
 from lacforest.metrics import augmented_accuracy_score
 
@@ -29,7 +29,8 @@ def logits_and_labels(draw):
     shape = (n_labeled + n_unlabeled, n_known + 1)
     logits = draw(arrays.arrays(float, shape, elements=st.floats(-3, 3)))
     y = draw(arrays.arrays(np.intp, n_labeled, elements=st.integers(0, n_known - 1)))
-    return logits, y
+    weight = draw(arrays.arrays(float, n_labeled, elements=st.sampled_from([1.0, 2.0, 0.25])))
+    return logits, y, weight
 
 
 options = {
@@ -43,22 +44,22 @@ options = {
 @several
 @given(problem=logits_and_labels(), **options)
 def test_glac_risk_is_the_naive_twin(problem, pi, q, penalty, power):
-    logits, y = problem
-    value, _ = PenalisedRisk(y, pi, q, penalty, power)(logits)
+    logits, y, weight = problem
+    value, _ = PenalisedRisk(y, weight, pi, q, penalty, power)(logits)
     labeled, unlabeled = logits[: len(y)].tolist(), logits[len(y) :].tolist()
-    expected = naive.glac_risk(labeled, y.tolist(), unlabeled, pi, q, penalty, power)[2]
+    expected = naive.glac_risk(labeled, y.tolist(), weight, unlabeled, pi, q, penalty, power)[2]
     assert value == pytest.approx(expected, abs=1e-9)
 
 
 @several
 @given(problem=logits_and_labels(), **options)
 def test_glac_gradient_is_that_of_finite_differences(problem, pi, q, penalty, power):
-    logits, y = problem
-    risk = PenalisedRisk(y, pi, q, penalty, power)
+    logits, y, weight = problem
+    risk = PenalisedRisk(y, weight, pi, q, penalty, power)
     labeled, unlabeled = logits[: len(y)].tolist(), logits[len(y) :].tolist()
-    b = naive.glac_risk(labeled, y.tolist(), unlabeled, pi, q, penalty, power)[1]
+    b = naive.glac_risk(labeled, y.tolist(), weight, unlabeled, pi, q, penalty, power)[1]
     if abs(b) < 1e-4:
-        return  # the penalty has a kink here
+        return  # the penalty is not differentiable here
     _, gradient = risk(logits)
     step = 1e-6
     for index in np.ndindex(logits.shape):
@@ -102,9 +103,9 @@ def test_glac_with_nothing_new_is_logistic_regression():
 
 def test_unlabelled_rows_like_the_labelled_ones_add_nothing_if_all_are_known():
     logits = np.random.default_rng(0).normal(size=(10, 4))
-    labels = np.arange(10) % 3
-    value, gradient = PenalisedRisk(labels, 1.0, 0.1, 1.2, 1.0)(np.vstack([logits, logits]))
-    alone, of_alone = PenalisedRisk(labels, 1.0, 0.1, 1.2, 1.0)(logits)
+    risk = PenalisedRisk(np.arange(10) % 3, np.ones(10), 1.0, 0.1, 1.2, 1.0)
+    value, gradient = risk(np.vstack([logits, logits]))
+    alone, of_alone = risk(logits)
     assert value == pytest.approx(alone)
     assert_allclose(gradient[:10] + gradient[10:], of_alone, atol=1e-12)
 
@@ -134,7 +135,7 @@ def test_glac_probabilities_are_in_the_order_of_the_classes():
 
 
 def test_glac_on_gaussian_features_bends():
-    # Known rows around new ones: no line tells them apart.
+    # Known rows surround the new ones, so no line separates them.
     rng = np.random.default_rng(0)
     angles = rng.uniform(0, 2 * np.pi, 400)
     ring = np.column_stack([np.cos(angles), np.sin(angles)]) + 0.05 * rng.normal(size=(400, 2))
@@ -152,7 +153,7 @@ def test_glac_on_gaussian_features_bends():
 
 def test_glac_says_so_if_it_diverges():
     glac = GLACClassifier(theta=0.5, learning_rate=1e308, random_state=0)
-    with pytest.raises(ValueError, match="the weights grew beyond all bounds: lower learning_rate"):
+    with pytest.raises(ValueError, match="the coefficients diverged: lower learning_rate"):
         glac.fit(X, y, X_unlabeled=U)
 
 
@@ -165,26 +166,29 @@ def small_problem(n_known=3, seed=0):
     return rbf_kernel(rows, gamma=0.5), np.arange(6) % n_known
 
 
-def solve(kernel, y, n_known, pi, lam):
+def solve(kernel, y, n_known, pi, lam, weight=None):
     n = len(y)
-    return np.vstack(
-        solve_square_loss(kernel[n:, n:], kernel[n:, :n], make_signs(y, n_known, True), pi, lam)
-    )
+    weight = np.ones(len(kernel)) if weight is None else weight
+    signs, weights = make_signs(y, n_known, True), RowWeights(weight[:n], weight[n:])
+    return np.vstack(solve_square_loss(kernel[n:, n:], kernel[n:, :n], signs, weights, pi, lam))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n_known", "pi", "lam"), [(3, 0.4, 0.05), (1, 0.9, 0.3), (2, 0.0, 1.0)])
-def test_eulac_is_the_minimum(n_known, pi, lam):
+def test_eulac_is_the_minimum(n_known, pi, lam, weighted):
     kernel, y = small_problem(n_known)
-    found = solve(kernel, y, n_known, pi, lam)
-    lowest = naive.eulac_objective(kernel, 6, y, found, pi, lam)
     rng = np.random.default_rng(1)
+    weight = rng.uniform(0.2, 3.0, len(kernel)) if weighted else np.ones(len(kernel))
+    found = solve(kernel, y, n_known, pi, lam, weight)
+
+    def objective(coefficients):
+        return naive.eulac_objective(kernel, weight, y, coefficients, pi, lam)
+
+    lowest = objective(found)
     for size in (1e-3, 1e-1, 1.0):
-        moved = found + size * rng.normal(size=found.shape)
-        assert naive.eulac_objective(kernel, 6, y, moved, pi, lam) > lowest
+        assert objective(found + size * rng.normal(size=found.shape)) > lowest
     searched = minimize(
-        lambda c: naive.eulac_objective(kernel, 6, y, c.reshape(found.shape), pi, lam),
-        np.zeros(found.size),
-        method="BFGS",
+        lambda c: objective(c.reshape(found.shape)), np.zeros(found.size), method="BFGS"
     )
     assert lowest <= searched.fun + 1e-6
 
@@ -235,7 +239,7 @@ def test_a_cv_score_is_that_of_the_classifier_on_the_folds():
 
     eulac = EULACClassifier(theta=0.5, gamma=3.0, cv=3, random_state=0)
     eulac.fit(X, y, X_unlabeled=U)
-    # The folds of the fit, from the same stream of random numbers.
+    # The folds of the fit, from the same random numbers.
     entropy = np.random.RandomState(0).randint(0, 2**32, size=4, dtype=np.uint32)
     seed = int(np.random.default_rng([*entropy.tolist(), 1]).integers(2**31))
     table, marks = np.vstack([X, U]), np.concatenate([y, np.full(len(U), -1)])
@@ -267,5 +271,5 @@ def test_eulac_on_few_rows():
 
 def test_eulac_without_any_regularization_to_speak_of():
     eulac = EULACClassifier(theta=0.5, gamma=1e-3, regularization=1e-300)
-    with pytest.raises(ValueError, match="regularization=1e-300 is too small to be told from 0"):
+    with pytest.raises(ValueError, match="regularization=1e-300 vanishes beside the rounding"):
         eulac.fit(X, y, X_unlabeled=U)

@@ -1,4 +1,4 @@
-"""Mistakes of the user: one clear line, exit code 2, nothing half-written."""
+"""User errors: one clear line, exit code 2, no partially written files."""
 
 import errno
 import io
@@ -13,7 +13,8 @@ import pytest
 from two_tables import DEPLOYED, LABELLED, files_of, fit_words
 
 from lacforest import LACForestClassifier
-from lacforest._persistence import MAGIC, VERSION
+from lacforest._model.container import MAGIC
+from lacforest._model.forest_files import VERSION
 from lacforest.cli import COMMANDS, _console, main
 
 PREDICT = ("predict", "model.lac", "prod.csv", "-o", "scored.csv")
@@ -38,29 +39,29 @@ BAD_TABLES = {
     "no target": (lambda: change("labelled.csv"), ["--target", "label"],
                   "labelled.csv has no column 'label'; it has 'x', 'y'"),
     "unique target": (lambda: change("labelled.csv", kind=UNIQUE), [],
-                      "column 'kind' of labelled.csv holds 60 different values in 60 rows"),
+                      "column 'kind' of labelled.csv contains 60 different values in 60 rows"),
     "one class": (lambda: change("labelled.csv", kind="ham"), [],
-                  "column 'kind' of labelled.csv holds a single class, 'ham'"),
+                  "column 'kind' of labelled.csv contains a single class, 'ham'"),
     "a row without label": (lambda: change("labelled.csv", kind=["ham", None] * 30), [],
-                            "labelled.csv has no label in 30 rows (first: row 2)"),
+                            "labelled.csv has no label in 30 rows (the first is row 2)"),
     "a column here": (lambda: change("labelled.csv", age=1), [],
-                      "labelled.csv has the column 'age', and prod.csv has not"),
+                      "labelled.csv has the column 'age', but prod.csv does not"),
     "a column there": (lambda: change("prod.csv", age=1), [],
-                       "prod.csv has the column 'age', and labelled.csv has not"),
+                       "prod.csv has the column 'age', but labelled.csv does not"),
     "mixed types": (lambda: change("labelled.csv", x=["1", "n.a."] * 30), [],
-                    "column 'x' of labelled.csv mixes numbers with text: 30 of 60 values are "
-                    "numbers, 'n.a.' (row 2) is not"),
+                    "column 'x' of labelled.csv contains numbers and text: 30 of 60 values are "
+                    "numbers, but 'n.a.' (row 2) is not"),
     "another type there": (lambda: change("prod.csv", x=["a", "b"] * 40), [],
-                           "column 'x' holds numbers in labelled.csv"),
+                           "column 'x' contains numbers in labelled.csv"),
     "dates": (lambda: change("labelled.csv", x="2024-01-01"), [],
-              "column 'x' of labelled.csv holds dates or times"),
+              "column 'x' of labelled.csv contains dates or times"),
     "all missing": (lambda: change("prod.csv", x=None), [],
-                    "column 'x' of prod.csv has no value at all"),
+                    "column 'x' of prod.csv has no values"),
     "empty": (lambda: write("prod.csv", ""), [], "prod.csv is empty"),
     "no unlabelled rows": (lambda: write("prod.csv", "x,y,city,member\n"), [],
                            "prod.csv has no rows"),
     "one unlabelled row": (lambda: write("prod.csv", "x,y,city,member\n1,2,a,true\n"), [],
-                           "prod.csv has 1 unlabelled rows, and two are the least"),
+                           "prod.csv has 1 unlabelled rows, and at least two are needed"),
     "broken row": (lambda: write("prod.csv", "x,y,city,member\n1,2,a,true\n1,2,a\n"), [],
                    "prod.csv, line 3: 3 values, but the header has 4 columns"),
     "wrong encoding": (lambda: write("prod.csv", b"x,y,city,member\n1,2,\xe9,true\n"), [],
@@ -68,8 +69,8 @@ BAD_TABLES = {
     "name twice": (lambda: write("prod.csv", "x,x\n1,2\n"), [],
                    "prod.csv has more than one column called 'x'"),
     "no such file": (lambda: os.remove("prod.csv"), [], "prod.csv: No such file or directory"),
-    "unknown drop": (lambda: None, ["--drop", "age"], "drop names 'age', which neither"),
-    "unknown text": (lambda: None, ["--text", "age"], "text names 'age', which neither"),
+    "unknown drop": (lambda: None, ["--drop", "age"], "drop names 'age', but neither"),
+    "unknown text": (lambda: None, ["--text", "age"], "text names 'age', but neither"),
     "unknown encoding": (lambda: None, ["--encoding", "x"], "no text encoding called 'x'"),
 }  # fmt: skip
 
@@ -85,7 +86,7 @@ def test_bad_tables(run, case, command):
 
 def test_an_unknown_format(run):
     outcome = run("fit", "a.xlsx", "--target", "y", "--unlabeled", "prod.csv", "-o", "m.lac")
-    assert outcome.is_mistake("a.xlsx: the name of a table ends in .csv, .tsv")
+    assert outcome.is_mistake("a.xlsx: the name of a table must end in .csv, .tsv")
 
 
 def broken_later():
@@ -97,16 +98,17 @@ BAD_ROWS = {
     "a column that is missing": (lambda: write("prod.csv", "x,y,city\n1,2,a\n"), [],
                                  "prod.csv has no column 'member'; it has 'x', 'y', 'city'"),
     "text for a number": (lambda: change("prod.csv", x=["1", "many"] * 40), [],
-                          "prod.csv, line 3: 'many' in column 'x', which holds numbers"),
+                          "prod.csv, line 3: 'many' in column 'x', which must contain numbers"),
     "text for a kept number": (lambda: change("prod.csv", x=["1", "many"] * 40), ["--keep", "x"],
-                               "column 'x' of prod.csv holds numbers, but 'many' is none"),
+                               "column 'x' of prod.csv must contain numbers, but 'many' is not"),
     "broken at the end": (broken_later, [], "prod.csv, line 82: 3 values"),
     "empty": (lambda: write("prod.csv", ""), [], "prod.csv is empty"),
     "no rows": (lambda: write("prod.csv", "x,y,city,member\n"), [], "prod.csv has no rows"),
     "nothing to keep": (lambda: None, ["--keep", "id"], "prod.csv has no column 'id'"),
     "a name that is taken": (lambda: change("prod.csv", row=1), ["--keep", "row"],
-                             "--keep row: the output has a column of that name"),
-    "keep twice": (lambda: None, ["--keep", "x,x"], "--keep x: the output has a column of that"),
+                             "--keep row: the output already has a column of that name"),
+    "keep twice": (lambda: None, ["--keep", "x", "--keep", "x"],
+                   "--keep x: the output already has a column of that name"),
 }  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def test_outputs_that_cannot_be_written(run, model, folder, words, monkeypatch):
     assert run(*words(output="out.csv")).is_mistake("out.csv cannot be written: it is a folder")
     outcome = run(*words(output="no/out.csv"))
     assert outcome.is_mistake(f"{Path('no/out.csv')} cannot be written: there is no folder no")
-    assert run(*words(output="prod.csv")).is_mistake("prod.csv is an input: write to another file")
+    assert run(*words(output="prod.csv")).is_mistake("prod.csv is also an input")
     if hasattr(os, "mkfifo"):
         os.mkfifo("pipe.csv")
         assert run(*words(output="pipe.csv")).is_mistake(
@@ -168,18 +170,18 @@ def test_permission_lost_later(run, model, monkeypatch):
     def refuse(*args, **options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), args[0])
 
-    monkeypatch.setattr("lacforest._atomic.open", refuse, raising=False)
+    monkeypatch.setattr("lacforest._utils.atomic.open", refuse, raising=False)
     outcome = run(*PREDICT)
     assert outcome.is_mistake("scored.csv cannot be written: Permission denied")
 
 
 def test_an_output_of_unknown_format(run, model):
     outcome = run(*PREDICT[:-1], "scored.xlsx")
-    assert outcome.is_mistake("scored.xlsx: the name of the output ends in .csv, .tsv or .parquet")
+    assert outcome.is_mistake("scored.xlsx: the name of the output must end in .csv")
 
 
 class FullDisk(io.FileIO):
-    """A file on a disk that is full after the first bytes."""
+    """Simulate a disk that is full after the first bytes."""
 
     room = 500
 
@@ -196,7 +198,7 @@ def test_a_full_disk_in_the_middle(run, model, folder, monkeypatch, name, exists
         write(name, "old")
     before = files_of(folder)
     monkeypatch.setattr("lacforest.cli._predict._MOST_ROWS", 10)
-    monkeypatch.setattr("lacforest._atomic.open", FullDisk, raising=False)
+    monkeypatch.setattr("lacforest._utils.atomic.open", FullDisk, raising=False)
     outcome = run(*PREDICT[:-1], name)
     assert outcome.is_mistake(f"{name} cannot be written: No space left on device")
     assert files_of(folder) == before
@@ -233,12 +235,12 @@ def test_others_may_read_the_output(run, model, folder):
         ([], "the following arguments are required: COMMAND"),
         (["guess"], "invalid choice: 'guess'"),
         (["fit", "a.csv"], "the following arguments are required: --unlabeled"),
-        (fit_words("--theta", "2"), "argument --theta: 2 does not lie strictly between 0 and 1"),
+        (fit_words("--theta", "2"), "argument --theta: 2 must lie strictly between 0 and 1"),
         (fit_words("--theta", "km3"), "'km3' is neither a number nor one of auto, rank_mixture"),
         (fit_words("--trees", "0"), "argument --trees: 0 is below 1"),
         (fit_words("--trees", "x"), "argument --trees: 'x' is not an integer"),
         (fit_words("--jobs", "0"), "argument --jobs: 0 threads"),
-        (fit_words("--drop", ","), "argument --drop: name at least one column"),
+        (fit_words("--drop", ","), "argument --drop: give at least one name"),
         (fit_words("--categories", "hash"), "argument --categories: invalid choice"),
     ],
 )
@@ -248,7 +250,7 @@ def test_bad_words(run, words, message):
 
 def test_help_has_examples(run):
     names = ["fit", "predict", "theta", "report", "inspect", "demo"]
-    assert len(COMMANDS) == len(names) + 1  # experiments have a help of their own
+    assert len(COMMANDS) == len(names) + 1  # experiments have their own help
     for words in ([], *([name] for name in names)):
         outcome = run(*words, "--help")
         assert outcome.code == 0
@@ -269,10 +271,10 @@ def test_debug_shows_where(run):
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (KeyboardInterrupt(), 130, "lacforest: stopped\n"),
+        (KeyboardInterrupt(), 130, "lacforest: interrupted\n"),
         (MemoryError("9 GB"), 1, "lacforest: not enough memory (9 GB)\n"),
         (ZeroDivisionError("a\nb"), 1,
-         "lacforest: ZeroDivisionError: a b (--debug shows where)\n"),
+         "lacforest: ZeroDivisionError: a b (--debug shows the traceback)\n"),
         (OSError("odd"), 2, "lacforest: odd\n"),
     ],
 )  # fmt: skip
@@ -289,7 +291,7 @@ def test_failures(run, monkeypatch, error, code, message):
 def test_a_missing_extra(run, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     outcome = run(*fit_words())
-    assert outcome.is_mistake(f"{package} is needed", "pip install 'lacforest[cli]'", "'.[cli]'")
+    assert outcome.is_mistake(f"this needs {package}", "pip install 'lacforest[cli]'", "'.[cli]'")
 
 
 def test_stopped_in_the_middle(run, model, folder, monkeypatch):
@@ -300,7 +302,7 @@ def test_stopped_in_the_middle(run, model, folder, monkeypatch):
     monkeypatch.setattr("lacforest.cli._predict._MOST_ROWS", 10)
     monkeypatch.setattr(_console.Console, "with_bar", stop)
     outcome = run(*PREDICT)
-    assert (outcome.code, outcome.err, outcome.new_files) == (130, "lacforest: stopped\n", [])
+    assert (outcome.code, outcome.err, outcome.new_files) == (130, "lacforest: interrupted\n", [])
 
 
 def test_a_reader_that_goes_away(folder, run, model, monkeypatch):
@@ -308,7 +310,7 @@ def test_a_reader_that_goes_away(folder, run, model, monkeypatch):
         def write(self, content):
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
-    with open("out", "w+b") as file:  # in the place of the descriptor of standard output
+    with open("out", "w+b") as file:  # replaces the descriptor of standard output
         pipe = io.TextIOWrapper(ClosedPipe())
         monkeypatch.setattr(pipe.buffer, "fileno", file.fileno, raising=False)
         monkeypatch.setattr("sys.stdout", pipe)
@@ -320,7 +322,7 @@ def test_a_reader_that_goes_away(folder, run, model, monkeypatch):
 
 
 def command():
-    """The installed command, or python -m lacforest where none was installed."""
+    """The installed command, or python -m lacforest if it is not installed."""
     script = Path(sysconfig.get_path("scripts"), "lacforest")
     return [str(script)] if script.exists() else [sys.executable, "-m", "lacforest"]
 
@@ -352,7 +354,7 @@ def test_standard_output_on_a_full_disk(model, words):
 
 def test_a_report_of_the_demo_on_a_full_disk(run, folder, monkeypatch):
     monkeypatch.setattr(FullDisk, "room", -1)
-    monkeypatch.setattr("lacforest._atomic.open", FullDisk, raising=False)
+    monkeypatch.setattr("lacforest._utils.atomic.open", FullDisk, raising=False)
     outcome = run("demo", "-o", "here")
     assert outcome.code == 2
     where = Path("here", "report.html")

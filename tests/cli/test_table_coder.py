@@ -1,4 +1,4 @@
-"""TableCoder: what columns hold, how they become numbers, what is left out or refused."""
+"""TableCoder: column types, their encoding, and columns that are omitted or rejected."""
 
 import json
 from datetime import date, time
@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from two_tables import DEPLOYED, LABELLED
 
-from lacforest.tabular import TableCoder, TableError, UnseenValues
+from lacforest.tabular import TableCoder, TableError
 
 
 def fit(labeled, unlabeled=None, **options):
-    """A coder of a frame beside a column that can always be used."""
+    """Fit a coder on a frame with one more column that is always usable."""
     frames = [pd.DataFrame(values) for values in (labeled, unlabeled or labeled)]
     for frame in frames:
         frame["ok"] = np.arange(len(frame)) % 2 + 0.5
@@ -93,12 +93,11 @@ def test_categories_come_from_both_tables():
 
 def test_unseen_texts_are_missing_and_counted():
     coder = fit({"a": TEN, "b": TEN})
-    unseen = UnseenValues()
+    unseen = {}
     later = pd.DataFrame({"a": ["a", "new", None, "newer"], "b": "b", "ok": 1.0})
     assert_array_equal(coder.encode(later, unseen)[:, 0], [0, np.nan, np.nan, np.nan])
     coder.encode(later, unseen)
-    assert unseen.rows == {"a": 4}
-    assert unseen.examples == {"a": "new"}
+    assert unseen == {"a": (4, "new")}
 
 
 def test_numbers_as_text():
@@ -113,9 +112,9 @@ def test_texts_that_stand_for_a_missing_value():
     coder = fit({"a": ["1", "?", "2"], "b": ["x", "?", "y"]}, missing=["?"])
     assert coder.kinds == {"a": "number", "b": "text", "ok": "number"}
     later = pd.DataFrame({"a": ["?", "7"], "b": ["?", "y"], "ok": 0.0})
-    unseen = UnseenValues()
+    unseen = {}
     assert_array_equal(coder.encode(later, unseen), [[np.nan, np.nan, 0], [7, 1, 0]])
-    assert unseen.rows == {}
+    assert unseen == {}
 
 
 def test_order_and_other_columns_do_not_matter():
@@ -138,7 +137,7 @@ def test_numbers_and_truth_values_as_text_are_read():
 def test_constants(values):
     coder = fit({"a": values})
     assert list(coder.kinds) == ["ok"]
-    assert coder.notes_ == ["column 'a' is left out: it is the same in all rows"]
+    assert coder.notes_ == ["column 'a' is left out: it has the same value in all rows"]
 
 
 def test_a_constant_with_missing_values_is_no_constant():
@@ -154,20 +153,20 @@ def test_texts_that_hardly_repeat():
     )
     assert "id" in fit({"id": names}, {"id": names}).kinds  # every text twice
     other = fit({"id": names}, {"id": [f"other {i}" for i in range(30)]})
-    assert other.dropped_ == {"id": "60 different texts in 60 rows say little"}
+    assert other.dropped_ == {"id": "it has 60 different texts in 60 rows"}
 
 
 def test_columns_without_a_name():
     coder = fit({"": [1, 2, 3], " ": [1, 2, 3]})
     assert list(coder.kinds) == ["ok"]
-    assert "it has no name (pandas writes row numbers like that)" in coder.notes_[0]
+    assert "it has no name (pandas writes row numbers without a name)" in coder.notes_[0]
 
 
 def test_whole_numbers_that_look_like_an_id():
     coder = fit({"id": list(range(30)), "cents": [i / 100 for i in range(30)]})
     assert list(coder.kinds) == ["id", "cents", "ok"]
     assert len(coder.notes_) == 1
-    assert "column 'id' is a different whole number in every row" in coder.notes_[0]
+    assert "column 'id' is a different integer in every row" in coder.notes_[0]
 
 
 def test_the_target_among_unlabelled_rows():
@@ -179,7 +178,7 @@ def test_the_target_among_unlabelled_rows():
 def test_drop():
     labelled, deployed = {"a": [1, 2], "day": [date(2024, 1, 1)] * 2}, {"a": [1, 2], "id": [7, 8]}
     coder = fit(labelled, deployed, drop=["day", "id"])
-    assert coder.dropped_ == {"day": "asked for", "id": "asked for"}
+    assert coder.dropped_ == {"day": "as requested", "id": "as requested"}
     assert coder.notes_ == []
 
 
@@ -189,25 +188,25 @@ REFUSED = {
     "mixed": (
         {"a": ["1", None, "2", "unknown"]},
         {},
-        "column 'a' of a.csv mixes numbers with text: 2 of 3 values are numbers, 'unknown' (row 4) "
-        "is not",
+        "column 'a' of a.csv contains numbers and text: 2 of 3 values are numbers, but 'unknown' "
+        "(row 4) is not",
     ),
-    "objects": ({"a": [1, "x", 2]}, {}, "column 'a' of a.csv holds values of several types"),
+    "objects": ({"a": [1, "x", 2]}, {}, "column 'a' of a.csv contains values of several types"),
     "lists": ({"a": [[1], [2], [3]]}, {}, "for instance [1]"),
-    "dates": ({"a": [date(2024, 1, 1)] * 3}, {}, "column 'a' of a.csv holds dates or times"),
-    "times": ({"a": [time(1), time(2)]}, {}, "holds dates or times"),
-    "stamps": ({"a": pd.to_datetime(["2024-01-01"] * 2)}, {}, "holds dates or times"),
-    "spans": ({"a": pd.to_timedelta([1, 2])}, {}, "holds dates or times"),
-    "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, like '1,5'"),
-    "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv holds infinite values (row 2)"),
-    "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no value at all"),
-    "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop names 'b', which neither a.csv nor b.csv has"),
-    "text": ({"a": [1, 2]}, {"text": ["b"]}, "text names 'b', which neither"),
-    "names": ({7: [1, 2]}, {}, "names of columns must be text, and a.csv has 7"),
+    "dates": ({"a": [date(2024, 1, 1)] * 3}, {}, "column 'a' of a.csv contains dates or times"),
+    "times": ({"a": [time(1), time(2)]}, {}, "contains dates or times"),
+    "stamps": ({"a": pd.to_datetime(["2024-01-01"] * 2)}, {}, "contains dates or times"),
+    "spans": ({"a": pd.to_timedelta([1, 2])}, {}, "contains dates or times"),
+    "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, such as '1,5'"),
+    "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv contains infinite values (row 2)"),
+    "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no values"),
+    "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop names 'b', but neither a.csv nor b.csv has"),
+    "text": ({"a": [1, 2]}, {"text": ["b"]}, "text names 'b', but neither"),
+    "names": ({7: [1, 2]}, {}, "column names must be text, but a.csv has 7"),
     "one-hot": (
         {"a": [f"c{i}" for i in range(300)] * 2},
         {"categories": "onehot"},
-        "column 'a' has 300 categories, too many to code one-hot",
+        "column 'a' has 300 categories, too many for one-hot coding",
     ),
 }
 
@@ -223,15 +222,15 @@ def test_refused(case):
 @pytest.mark.parametrize(
     ("labelled", "deployed", "message"),
     [
-        ({"a": [1, 2]}, {}, "a.csv has the column 'a', and b.csv has not"),
-        ({}, {"a": [1, 2], "b": [1, 2]}, "b.csv has the columns 'a', 'b', and a.csv has not"),
-        ({"a": [1, 2]}, {"a": [None, None]}, "column 'a' of b.csv has no value at all"),
+        ({"a": [1, 2]}, {}, "a.csv has the column 'a', but b.csv does not"),
+        ({}, {"a": [1, 2], "b": [1, 2]}, "b.csv has the columns 'a', 'b', but a.csv does not"),
+        ({"a": [1, 2]}, {"a": [None, None]}, "column 'a' of b.csv has no values"),
         (
             {"a": [1, 2]},
             {"a": ["x", "y"]},
-            "column 'a' holds numbers in a.csv (like '1') and text in b.csv (like 'x')",
+            "column 'a' contains numbers in a.csv (such as '1') and text in b.csv (such as 'x')",
         ),
-        ({"a": [True, False]}, {"a": [1, 0]}, "true or false in a.csv (like 'True') and numbers"),
+        ({"a": [True, False]}, {"a": [1, 0]}, "true or false in a.csv (such as 'True')"),
     ],
 )
 def test_tables_that_do_not_match(labelled, deployed, message):
@@ -243,7 +242,7 @@ def test_tables_that_do_not_match(labelled, deployed, message):
 
 def test_no_column_left():
     frame = pd.DataFrame({"a": [1, 1]})
-    with pytest.raises(TableError, match=r"a\.csv has no column to learn from"):
+    with pytest.raises(TableError, match=r"a\.csv has no columns to learn from"):
         TableCoder().fit(frame, frame, sources=("a.csv", "b.csv"))
 
 
@@ -263,10 +262,10 @@ def test_unknown_coding():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": ["x", 1]}, "column 'n' of new.csv holds numbers, but 'x' is none (row 1)"),
-        ({"n": ["x", "y"]}, "'x' is none (row 1 and 1 more)"),
-        ({"t": [True, "maybe"]}, "column 't' of new.csv holds true or false, but 'maybe' is"),
-        ({"n": [1, -np.inf]}, "column 'n' of new.csv holds infinite values (row 2)"),
+        ({"n": ["x", 1]}, "column 'n' of new.csv must contain numbers, but 'x' is not"),
+        ({"n": ["x", "y"]}, "'x' is not a number (row 1 and 1 more)"),
+        ({"t": [True, "maybe"]}, "'t' of new.csv must contain true or false, but 'maybe' is"),
+        ({"n": [1, -np.inf]}, "column 'n' of new.csv contains infinite values (row 2)"),
     ],
 )
 def test_values_that_do_not_fit_later(change, message):
@@ -294,14 +293,14 @@ def test_there_and_back(categories):
     again = TableCoder.from_dict(json.loads(json.dumps(coder.to_dict())))
     assert again.columns_ == coder.columns_
     assert again.missing == ("?",)
-    assert again.dropped_ == {"y": "asked for"}
+    assert again.dropped_ == {"y": "as requested"}
     assert_array_equal(again.encode(DEPLOYED), coder.encode(DEPLOYED))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "has version 2, and this lacforest reads up to 1: update lacforest"),
+        ({"version": 2}, "has version 2, but this lacforest supports versions up to 1"),
         ({"version": None}, "damaged: version"),
         ({"categories": "hash"}, "damaged: categories"),
         ({"dropped": {"a": 1}}, "damaged: dropped"),

@@ -1,4 +1,4 @@
-"""read_table and iter_table: every format gives the same rows, and every fault has its line."""
+"""read_table and iter_table: all formats give the same rows, and errors name the line."""
 
 import gzip
 
@@ -10,7 +10,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 from two_tables import LABELLED
 
-from lacforest.tabular import TableError, iter_table, read_table
+from lacforest.tabular import TableError, read_table
+from lacforest.tabular._reading import iter_table
 
 KINDS = {"x": "number", "y": "number", "city": "text", "member": "boolean", "kind": "text"}
 
@@ -183,8 +184,8 @@ def test_unknown_encodings(tmp_path, encoding, message):
 
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
-    [("number", "abc", "line 4: 'abc' in column 'b', which holds numbers"),
-     ("boolean", "maybe", "line 4: 'maybe' in column 'b', which holds true or false")],
+    [("number", "abc", "line 4: 'abc' in column 'b', which must contain numbers"),
+     ("boolean", "maybe", "line 4: 'maybe' in column 'b', which must contain true or false")],
 )  # fmt: skip
 def test_values_of_another_kind(tmp_path, kind, value, message):
     path = write_csv(tmp_path / "a.csv", f"\na,b\n1,1\n2,{value}\n")
@@ -193,7 +194,7 @@ def test_values_of_another_kind(tmp_path, kind, value, message):
 
 
 def test_what_only_arrow_refuses(tmp_path):
-    # Python takes 1_000 for a number, so the second look finds nothing.
+    # Python parses 1_000 as a number, so the second check finds no error.
     path = write_csv(tmp_path / "a.csv", "a\n1_000\n")
     with pytest.raises(TableError, match=r"a\.csv cannot be read: .*1_000"):
         list(iter_table(path, {"a": "number"}))
@@ -215,7 +216,7 @@ def test_not_of_the_format_that_the_name_says(tmp_path, name):
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a", "a.gz", "a.txt.gz"])
 def test_unknown_names(tmp_path, name):
-    with pytest.raises(TableError, match=r"the name of a table ends in \.csv, \.tsv"):
+    with pytest.raises(TableError, match=r"the name of a table must end in \.csv, \.tsv"):
         read_table(tmp_path / name)
 
 

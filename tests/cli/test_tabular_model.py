@@ -1,4 +1,4 @@
-"""TabularModel: a forest that takes frames, and its file."""
+"""TabularModel: a forest on data frames, and its file."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,8 @@ from sklearn.exceptions import NotFittedError
 from two_tables import DEPLOYED, LABELLED
 
 from lacforest import LACForestClassifier, __version__
-from lacforest._persistence import ModelFileError, save_forest
+from lacforest._model.container import ModelFileError
+from lacforest._model.forest_files import save_forest
 from lacforest.tabular import TableCoder, TableError, TabularModel
 
 
@@ -38,6 +39,12 @@ def test_predictions(categories):
 def test_predictions_keep_the_index():
     few = DEPLOYED.iloc[[7, 3]]
     assert fitted().predict(few).index.tolist() == [7, 3]
+
+
+@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+def test_fit_and_predict_at_once(categories):
+    found = TabularModel(forest(), TableCoder(categories)).fit_predict(LABELLED, "kind", DEPLOYED)
+    assert_frame_equal(found, fitted(categories).predict(DEPLOYED))
 
 
 @pytest.mark.parametrize("categories", ["ordinal", "onehot"])
@@ -98,10 +105,10 @@ def test_labels(tmp_path, labels, known, new):
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["ham"] * 60, "column 'kind' of the labelled table holds a single class, 'ham'"),
-        (range(60), "holds 60 different values in 60 rows: it looks like an id"),
-        (np.repeat([0.5, 1.0], 30), "holds numbers that are not whole, like 1.0"),
-        (["ham"] * 58 + [None, "spam"], "no label in 1 rows (first: row 59)"),
+        (["ham"] * 60, "column 'kind' of the labelled table contains a single class, 'ham'"),
+        (range(60), "contains 60 different values in 60 rows: it looks like an id"),
+        (np.repeat([0.5, 1.0], 30), "contains numbers that are not integers, such as 1.0"),
+        (["ham"] * 58 + [None, "spam"], "no label in 1 rows (the first is row 59)"),
     ],
 )
 def test_labels_that_are_refused(labels, message):
@@ -117,7 +124,9 @@ def test_no_target():
 
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_too_few_unlabelled_rows(n_rows):
-    with pytest.raises(TableError, match=f"has {n_rows} unlabelled rows, and two are the least"):
+    with pytest.raises(
+        TableError, match=f"has {n_rows} unlabelled rows, and at least two are needed"
+    ):
         TabularModel(forest()).fit(LABELLED, "kind", DEPLOYED[:n_rows])
 
 
@@ -130,11 +139,11 @@ def test_a_forest_fitted_on_a_frame(tmp_path):
     plain = forest().fit(LABELLED[NUMBERS], LABELLED["kind"], X_unlabeled=DEPLOYED[NUMBERS])
     plain.save(tmp_path / "plain.lac")
     model = TabularModel.load(tmp_path / "plain.lac")
-    assert "it takes numbers only, in the columns 'x', 'y'" in model.notes[0]
+    assert "it accepts only numbers, in the columns 'x', 'y'" in model.notes[0]
     assert (model.target, model.version) == (None, None)
     found = model.predict(DEPLOYED)
     assert_array_equal(found["predicted_label"], plain.predict(DEPLOYED[NUMBERS]))
-    with pytest.raises(TableError, match="column 'x' of the table holds numbers, but 'Oslo' is"):
+    with pytest.raises(TableError, match="'x' of the table must contain numbers, but 'Oslo' is"):
         model.predict(DEPLOYED.assign(x="Oslo"))
 
 
@@ -150,10 +159,10 @@ def test_a_forest_fitted_on_an_array_without_new_rows(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"table": []}, "its coding of columns is damaged: version"),
-        ({"table": {"version": 99}}, "has version 99, and this lacforest reads up to 1"),
-        ({"target": 3}, "it names no target or version"),
-        ({"lacforest": None}, "it names no target or version"),
+        ({"table": []}, "its column coding is damaged: version"),
+        ({"table": {"version": 99}}, "has version 99, but this lacforest supports"),
+        ({"target": 3}, "it has no target or version"),
+        ({"lacforest": None}, "it has no target or version"),
     ],
 )
 def test_damaged_attachments(tmp_path, change, message):
@@ -169,5 +178,5 @@ def test_a_coding_of_other_trees(tmp_path):
     table = TableCoder().fit(LABELLED[["x"]], DEPLOYED[["x"]]).to_dict()
     attachment = {"table": table, "target": "kind", "lacforest": "0"}
     save_forest(fitted().forest, tmp_path / "a.lac", True, attachment)
-    with pytest.raises(ModelFileError, match="makes 1 features, its trees use 4"):
+    with pytest.raises(ModelFileError, match="has 1 features, but its trees 4"):
         TabularModel.load(tmp_path / "a.lac")

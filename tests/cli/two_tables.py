@@ -1,4 +1,4 @@
-"""Two small tables with numbers, text and truth values, and how commands are run on them."""
+"""Two small tables with numbers, text and booleans, and helpers that run commands on them."""
 
 import os
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ def _rows(rng, center, n_rows, cities):
 
 
 def make_tables():
-    """60 labelled rows of ham and spam; 80 unlabelled rows, half of them of a third kind."""
+    """60 labelled rows of ham and spam; 80 unlabelled rows, half of them of a third class."""
     rng = np.random.default_rng(0)
     ham, spam = ([0, 0], ["Oslo", "Rome"]), ([6, 0], ["Rome", "Bern"])
     labelled = pd.concat([_rows(rng, ham[0], 30, ham[1]), _rows(rng, spam[0], 30, spam[1])])
@@ -43,7 +43,7 @@ def fit_words(*more, output="model.lac"):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind: exit code, both outputs, and files that were not there before."""
+    """The result of a command: exit code, both outputs, and new files."""
 
     code: int
     out: str
@@ -51,7 +51,7 @@ class Outcome:
     new_files: list
 
     def is_mistake(self, *parts):
-        """Exit code 2, one line that holds all parts, no traceback, and no file written."""
+        """Assert exit code 2, one line that contains all parts, no traceback, and no new file."""
         assert self.code == 2, self.err
         assert self.out == ""
         assert self.err.count("\n") == 1, self.err

@@ -1,11 +1,11 @@
-"""Write forest-v3.lac and what it predicts. Run once a format version, never to please a test.
+"""Write forest-v4.lac and its predictions. Run once per format version, never to fix a test.
 
     python tests/data/make_golden.py
 
-The files beside this script stay as they are for as long as lacforest reads their format version:
-they stand for all models that users have saved. forest-v1 was made with ``theta=0.5`` and forest-v2
-with LACForestClassifier, by this script as it was then: from version 3 on a file may hold two
-forests.
+The files next to this script must not change as long as lacforest reads their format version: they
+represent all models that users have saved. Earlier versions of this script wrote forest-v1 with
+``theta=0.5`` and forest-v2 with LACForestClassifier; from version 3 on, a file may contain two
+forests, and from version 4 on shares of known classes and findings of the fit.
 """
 
 import json
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from lacforest import LACExtraTreesClassifier
-from lacforest._persistence import VERSION
+from lacforest._model.forest_files import VERSION
 from lacforest.mixture import RankMixture, ThetaEstimator
 
 HERE = Path(__file__).parent
@@ -43,7 +43,7 @@ def make_queries():
 
 
 def plain_parameters(forest):
-    """Parameters as JSON has them; an estimator of theta as its name and its own parameters."""
+    """Parameters as JSON; an estimator of theta as its name and parameters."""
     parameters = forest.get_params(deep=False)
     if isinstance(parameters["theta"], ThetaEstimator):
         name = type(parameters["theta"]).__name__
@@ -70,7 +70,7 @@ def main():
         "theta_interval": forest.theta_interval_,
         "parameters": plain_parameters(forest),
     }
-    # `parameters` has dicts and None in it, and nothing that JSON cannot hold.
+    # `parameters` contains dicts and None, and only values that JSON supports.
     (HERE / f"forest-v{VERSION}.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 

@@ -1,7 +1,7 @@
-"""Model files changed at random, and what a loaded one must still be able to do.
+"""Randomly mutated model files, and checks that a loaded model works.
 
-Checksums catch nearly every blind change, so most mutants have theirs set right again: they reach
-the code behind. A mutant is a function of its seed alone, so that a failure can be seen again.
+Checksums detect nearly all random changes, so most mutants have corrected checksums and reach the
+code behind the check. A mutant depends only on its seed, so that failures can be reproduced.
 """
 
 import copy
@@ -10,30 +10,14 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from model_files import lay_out, put_together, take_apart
+from container_files import lay_out, put_together, take_apart
+from mutating import change_array, change_value, damage, pick
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
-from lacforest._persistence import MAGIC, ModelFileError, save_forest
+from lacforest._model.container import MAGIC, ModelFileError
+from lacforest._model.forest_files import save_forest
 from lacforest.tabular import TabularModel
-
-INTERESTING = [
-    *(None, True, False, 0, 1, -1, 2, 3, 7, 63, 64, 255, 1e-300, 0.5, -0.5, 1.0, 1.5, 1e308),
-    *(2**31 - 1, 2**31, -(2**31), 2**32, 2**48, 2**53 + 1, 2**63 - 1, 2**63, 2**64, 10**400),
-    *("", "auto", "0", "nan", "<new>", "\x00", "\ud800", "é", "O", "<f8", "<U9", "M8[D]", "V8"),
-    *("float32", "float64", "int32", "int64", "bool", "node", "<i8", "a" * 2000),
-    *([], {}, [[]], [0], [1, 2], [None], {"": 0}, {"float": "nan"}, {"float": "x"}, {"float": 1}),
-    *({"pairs": []}, {"pairs": [[0, 1]]}, {"pairs": [[{}, 0]]}, {"pairs": 3}),
-    *({"numpy": "<f8", "value": 1}, {"numpy": "<U0", "value": "ab"}, {"numpy": "O", "value": 0}),
-    {"theta_estimator": "BestBin", "parameters": {"pairs": []}},
-    {"theta_estimator": "BestBin", "parameters": {"pairs": [["n_estimators", "x"]]}},
-    {"theta_estimator": ["BestBin"], "parameters": None},
-]
-NUMBERS = [
-    *(0, 1, -1, 2, 0.5, -0.5, 1e-40, 1e300, -1e300, np.inf, -np.inf, np.nan),
-    *(127, 255, 2**15, 2**31 - 1, -(2**31), 2**40, 2**62),
-]
-DTYPES = ["<f4", "<f8", "<i4", "<i8", "?"]
 
 
 @dataclass(frozen=True)
@@ -89,117 +73,28 @@ def seeds(folder):
 # ---------------------------------------------------------------------------- mutations
 
 
-def _pick(rng, items):
-    return items[int(rng.integers(len(items)))]
-
-
-def _damage(rng, content):
-    """A few changes to bytes: flips, other bytes, cuts, insertions, copies of a block."""
-    content = bytearray(content)
-    for _ in range(int(rng.integers(1, 4))):
-        at = int(rng.integers(len(content) + 1))
-        length = int(rng.integers(1, 17))
-        kind = rng.integers(6)
-        if kind == 0 and at < len(content):
-            content[at] ^= 1 << int(rng.integers(8))
-        elif kind == 1 and at < len(content):
-            content[at] = int(rng.integers(256))
-        elif kind == 2:
-            del content[at : at + length]
-        elif kind == 3:
-            content[at:at] = rng.bytes(length)
-        elif kind == 4:
-            other = int(rng.integers(len(content) + 1))
-            content[at : at + length] = content[other : other + length]
-        else:
-            del content[at:]
-    return bytes(content)
-
-
-def _slots(value, found):
-    """Every place in a JSON value that can be set: (container, key)."""
-    keys = value.keys() if isinstance(value, dict) else range(len(value))
-    for key in keys:
-        found.append((value, key))
-        if isinstance(value[key], dict | list):
-            _slots(value[key], found)
-    return found
-
-
-def _change_value(rng, header):
-    slots = _slots(header, [])
-    container, key = _pick(rng, slots)
-    kind = rng.integers(6)
-    value = container[key]
-    if kind == 0:
-        del container[key]
-    elif kind == 1:
-        other, other_key = _pick(rng, slots)
-        if other_key in other if isinstance(other, dict) else other_key < len(other):
-            container[key] = copy.deepcopy(other[other_key])
-    elif kind == 2 and isinstance(container, list):
-        container.append(copy.deepcopy(value))
-    elif kind == 3 and isinstance(value, int | float) and not isinstance(value, bool):
-        container[key] = value + _pick(rng, [-64, -1, 1, 64, 0.5, -value])
-    else:
-        container[key] = copy.deepcopy(_pick(rng, INTERESTING))
-
-
-def _change_array(rng, arrays):
-    name = _pick(rng, sorted(arrays))
-    array = arrays[name]
-    kind = rng.integers(8)
-    if kind == 0:
-        arrays[name] = array[: int(rng.integers(len(array) + 1))].copy()
-    elif kind == 1:
-        arrays[name] = np.concatenate([array, array[: int(rng.integers(len(array) + 1))]])
-    elif kind == 2 and array.dtype.names is None:
-        with np.errstate(all="ignore"):
-            arrays[name] = array.astype(_pick(rng, DTYPES))
-    elif kind == 3 and array.ndim == 2:
-        arrays[name] = np.ascontiguousarray(array[:, : int(rng.integers(3))])
-    elif array.size:
-        field = _pick(rng, array.dtype.names) if array.dtype.names else None
-        target = array if field is None else array[field]
-        if kind == 4:
-            raw = array.view(np.uint8).reshape(-1)
-            raw[int(rng.integers(len(raw)))] = int(rng.integers(256))
-        elif kind == 5:
-            one, other = rng.integers(target.size, size=2)
-            target.flat[one] = target.flat[other]
-        elif kind == 6:
-            with np.errstate(all="ignore"):
-                target.flat[int(rng.integers(target.size))] += target.dtype.type(
-                    _pick(rng, [1, -1] if target.dtype != bool else [1])
-                )
-        else:
-            number = np.array([_pick(rng, NUMBERS)])
-            with np.errstate(all="ignore"):
-                target.flat[int(rng.integers(target.size))] = number.astype(target.dtype)[0]
-
-
 def write_mutant(path, seed_files, *seed):
     """Write the mutant of a seed to `path`."""
     rng = np.random.default_rng(seed)
-    origin = _pick(rng, seed_files)
+    origin = pick(rng, seed_files)
     kind = rng.random()
     if kind < 0.15:  # checksums as they were
-        path.write_bytes(_damage(rng, origin.content))
+        path.write_bytes(damage(rng, origin.content))
         return
     header, arrays = copy.deepcopy(origin.header), copy.deepcopy(origin.arrays)
     if kind < 0.3:  # the text of a header, byte by byte
         payload = lay_out(header, arrays, bool(rng.integers(2)))
-        put_together(path, _damage(rng, json.dumps(header).encode()), payload)
+        put_together(path, damage(rng, json.dumps(header).encode()), payload)
         return
     if kind > 0.55:
         for _ in range(int(rng.integers(1, 4))):
-            _change_array(rng, arrays)
+            change_array(rng, arrays)
     payload = lay_out(header, arrays, bool(rng.integers(2)))
     if kind < 0.6:
         for _ in range(int(rng.integers(1, 4))):
-            _change_value(rng, header)
+            change_value(rng, header)
     put_together(path, header, payload)
-    if kind > 0.97:  # sizes at the front, with the header's own checksum
+    if kind > 0.97:  # sizes at the start of the file, with a corrected header checksum
         content = bytearray(path.read_bytes())
         content[len(MAGIC) + int(rng.integers(8))] = int(rng.integers(256))
         length = min(int.from_bytes(content[8:16], "little"), len(content))
@@ -213,7 +108,7 @@ def write_mutant(path, seed_files, *seed):
 
 
 def load_or_refusal(load, path):
-    """A model, or the message of the one error that `load` may raise."""
+    """Return the model, or the message of the only error that `load` may raise."""
     try:
         return load(path), ""
     except ModelFileError as error:
@@ -221,7 +116,7 @@ def load_or_refusal(load, path):
 
 
 def is_refused(path):
-    """Whether `load` refuses a file, naming it; else the model works."""
+    """Whether `load` rejects the file and names it; otherwise check that the model works."""
     model, message = load_or_refusal(LACForestClassifier.load, path)
     table_model, table_message = load_or_refusal(TabularModel.load, path)
     if table_model is not None:
@@ -252,7 +147,7 @@ def _rows_for(model):
 
 
 def assert_takes_tables(model):
-    """A model for tables labels a row of its own columns."""
+    """Check that a tabular model predicts a row with its own columns."""
     import pandas as pd
 
     cells = {"number": 1.5, "boolean": True, "text": "p"}
@@ -261,7 +156,7 @@ def assert_takes_tables(model):
 
 
 def assert_works(model):
-    """Everything that reads a fitted forest runs, and gives numbers that make sense."""
+    """Check that everything that reads a fitted forest runs and returns valid numbers."""
     rows = _rows_for(model)
     probabilities = model.predict_proba(rows)
     assert probabilities.shape == (7, len(model.classes_))

@@ -1,4 +1,4 @@
-"""Tables that cannot be used: which table, which columns, what to do, and nothing changed."""
+"""Invalid tables: messages name the table, the columns and the remedy; nothing is changed."""
 
 import numpy as np
 import pandas as pd
@@ -53,14 +53,14 @@ def test_three_dimensions(name):
     ids=["array", "list", "tuple", "pandas", "polars", "sparse"],
 )
 def test_no_unlabelled_rows(nothing):
-    # Never a silent plain forest: who passes X_unlabeled wants a new class.
+    # Never fit a plain forest silently: a user who passes X_unlabeled expects a new class.
     message = "X_unlabeled has no rows: pass rows from deployment"
     assert_refused(ValueError, message, X_unlabeled=nothing)
 
 
 @pytest.mark.parametrize("table", [U[:, :2], sparse.csr_array(U[:, :2])], ids=["dense", "sparse"])
 def test_unlabelled_rows_with_other_columns(table):
-    message = "X_unlabeled has 2 features, but X has 3: both need the same columns"
+    message = "X_unlabeled has 2 features, but X has 3: both must have the same columns"
     assert_refused(ValueError, message, X_unlabeled=table)
 
 
@@ -152,22 +152,52 @@ def test_every_text_column_is_named():
 
 @pytest.mark.parametrize("dtype", [str, "S8"])
 def test_arrays_of_text(dtype):
-    assert_refused(ValueError, "X holds text .* encode them first", X=X.astype(dtype))
-    assert_refused(ValueError, "X_unlabeled holds text", X_unlabeled=U.astype(dtype))
+    assert_refused(ValueError, "X contains text .* encode them first", X=X.astype(dtype))
+    assert_refused(ValueError, "X_unlabeled contains text", X_unlabeled=U.astype(dtype))
 
 
 def test_object_arrays_with_text():
     bad = X.astype(object)
     bad[5, 2] = "red"
-    assert_refused(ValueError, "X holds values that are not numbers .*'red'.* encode", X=bad)
+    assert_refused(ValueError, "X contains values that are not numbers .*'red'.* encode", X=bad)
 
 
 def test_lists_with_text():
     bad = [["red", 1.0, 2.0]] * len(X)
-    assert_refused(ValueError, "X holds (text|values that are not numbers).* encode", X=bad)
+    assert_refused(ValueError, "X contains (text|values that are not numbers).* encode", X=bad)
 
 
 def test_arrays_of_dates():
-    # Days since 1970 are no feature that anybody asked for.
+    # Dates must not be converted silently to days since 1970.
     dates = np.zeros(X.shape, dtype="datetime64[D]") + np.arange(3)
-    assert_refused(ValueError, "X holds (dates|values that are not numbers)", X=dates)
+    assert_refused(ValueError, "X contains (dates|values that are not numbers)", X=dates)
+
+
+# ---------------------------------------------------------------------------- columns
+
+
+def test_a_frame_without_columns():
+    message = r"X has 0 feature\(s\): a table needs at least one column"
+    assert_refused(ValueError, message, X=pd.DataFrame(index=range(len(X))))
+
+
+@pytest.mark.parametrize("columns", [list("aab"), [1, 1, 2]])
+def test_two_columns_of_one_name(columns):
+    frame = pd.DataFrame(X, columns=columns)
+    message = f"X has more than one column called {columns[0]!r}: rename or drop them"
+    assert_refused(ValueError, message, X=frame)
+    unlabelled = pd.DataFrame(U, columns=columns)
+    assert_refused(ValueError, "X_unlabeled has more than one column", X_unlabeled=unlabelled)
+    with pytest.raises(ValueError, match="X has more than one column called"):
+        small_forest().fit(X, y).predict(frame)
+
+
+def test_long_names_are_cut_in_messages():
+    names = [letter * 5000 for letter in "abc"]
+    frame, other = pd.DataFrame(X, columns=names), pd.DataFrame(U, columns=names[::-1])
+    text = frame.assign(**{names[0]: "text"})
+    for arguments in ({"X": frame, "X_unlabeled": other}, {"X": text}):
+        with pytest.raises(ValueError, match=r"a{20,40}") as caught:
+            small_forest().fit(**{"y": y, "X_unlabeled": U} | arguments)
+        assert len(str(caught.value)) < 600
+        assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""Labels, new labels and weights that cannot work, and estimators that stay as they were."""
+"""Invalid labels, new labels and weights; estimators remain unchanged."""
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ def test_y_that_is_not_finite(entry, message):
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA], ids=["None", "NaN", "NA"])
 @pytest.mark.parametrize("known", [y, np.where(y, "b", "a")], ids=["numbers", "text"])
 def test_missing_labels_in_an_object_y(known, missing):
-    # The reader has unlabelled rows in mind and must learn how to mark them.
+    # The user probably means unlabelled rows; the message must explain how to mark them.
     labels = with_entry(known, missing, dtype=object)
     assert_refused(ValueError, r"\by\b.*(missing|NaN|None).*unlabeled_label", y=labels)
 
@@ -62,7 +62,7 @@ def test_y_of_bytes():
 @pytest.mark.parametrize("dtype", [bool, object], ids=["bool", "object"])
 def test_boolean_labels_leave_no_value_for_the_new_class(dtype):
     labels = y.astype(bool).astype(dtype)
-    message = "y holds boolean labels, which leaves no value for the new class: convert y"
+    message = "y contains boolean labels, which leaves no value for the new class: convert y"
     assert_refused(ValueError, message, y=labels)
 
 
@@ -78,7 +78,7 @@ def test_boolean_labels_serve_a_plain_forest():
 def test_unlabelled_rows_given_twice():
     assert_refused(
         ValueError,
-        "given twice, in X_unlabeled and by unlabeled_label: choose one",
+        "given twice, in X_unlabeled and by unlabeled_label: use one",
         {"unlabeled_label": -1},
         y=with_entry(y, -1),
     )
@@ -88,7 +88,7 @@ def test_unlabelled_rows_given_twice():
 def test_every_row_is_marked(mark):
     assert_refused(
         ValueError,
-        "y holds no label: every row is marked by unlabeled_label",
+        "y contains no label: every row is marked by unlabeled_label",
         {"unlabeled_label": mark},
         y=np.full(len(X), mark),
         X_unlabeled=None,
@@ -102,7 +102,7 @@ def test_every_row_is_marked(mark):
 def test_new_label_that_is_known(labels, new_label):
     assert_refused(
         ValueError,
-        rf"new_label {new_label!r} is a label in y already: choose one",
+        rf"new_label {new_label!r} is already a label in y: choose another one",
         {"new_label": new_label},
         y=labels,
     )
@@ -122,8 +122,49 @@ def test_new_label_that_is_no_text_for_text(new_label):
 
 @pytest.mark.parametrize("new_label", [np.nan, np.inf, -np.inf])
 def test_new_label_is_finite_as_labels_are(new_label):
-    # y itself refuses these; NaN equals nothing, and a model file holds finite labels.
+    # y rejects these as well: NaN equals nothing, and model files hold finite labels only.
     assert_refused(ValueError, "new_label must be finite, got", {"new_label": new_label})
+
+
+@pytest.mark.parametrize(
+    ("known", "new_label"),
+    [
+        (np.array([2**63, 2**63 + 1], dtype=np.uint64), -1),
+        (np.array([2**63, 2**63 + 1], dtype=np.uint64), 0.5),
+        (np.array([2**60, 2**60 + 1]), 0.5),
+        (np.array([2**60 + 1, 3]), 0.5),
+    ],
+)
+def test_new_label_that_would_merge_labels(known, new_label):
+    assert_refused(
+        ValueError,
+        f"new_label {new_label!r} and the labels in y, such as .*, have no type in common",
+        {"new_label": new_label},
+        y=known[y],
+    )
+
+
+def test_new_label_that_becomes_a_label():
+    labels = np.array([0, 2**24], dtype=np.float32)[y]
+    message = r"new_label .*16777217\.0.* becomes the label 16777216\.0 in y when it is converted"
+    assert_refused(ValueError, message, {"new_label": np.float64(2**24 + 1)}, y=labels)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [np.array([-(2**63), -1]), np.array([-1.0, -(2.0**60)])],
+)
+def test_no_value_is_left_for_an_automatic_new_label(known):
+    message = 'leaves no value for new_label="auto": set new_label to a number that is not a label'
+    assert_refused(ValueError, f"y contains labels from .*{message}", y=known[y])
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array])
+def test_labels_that_no_type_holds_exactly(kind):
+    labels = [-1 if label else 2**63 + number for number, label in enumerate(y.tolist())]
+    given = np.array(labels, dtype=object) if kind is np.array else kind(labels)
+    message = "y contains the label 9223372036854775809, which float64 cannot hold exactly"
+    assert_refused(ValueError, message, y=given)
 
 
 # ---------------------------------------------------------------------------- sample_weight
@@ -155,14 +196,14 @@ def test_weights_in_two_dimensions():
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (1e307, "sample_weight is too large: its sum is inf, and 1e.100 is the most. Scale it"),
+        (1e307, "sample_weight is too large: its sum is inf, and the limit is 1e.100. Scale it"),
         (1e160, r"sample_weight is too large: its sum is 6e\+161, and .* Scale it down"),
-        (1e-160, "sample_weight is too small: its sum is 6e-159, and 1e-100 is the least. Scale"),
+        (1e-160, "sample_weight is too small: its sum is 6e-159, and the limit is 1e-100. Scale"),
         (5e-324, "sample_weight is too small: .* Scale it up"),
     ],
 )
 def test_weights_whose_squares_are_no_numbers(weight, message):
-    # Their forest would find no split, and look as if the data had none.
+    # The forest would find no split, as if the features were uninformative.
     assert_refused(ValueError, message, sample_weight=weight * ONES)
 
 
@@ -188,7 +229,7 @@ def test_weights_whose_sum_is_not_finite():
 
 
 def test_weights_of_unlabelled_rows_alone():
-    # Entries of marked rows are not used, so these weights leave no labelled row.
+    # Weights of marked rows are ignored, so no labelled row has a positive weight.
     marked = np.where(np.arange(len(X)) % 2, y, -1)
     assert_refused(
         ValueError,

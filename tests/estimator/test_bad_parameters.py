@@ -1,11 +1,11 @@
-"""Parameters that cannot work: which argument, why, and an estimator left as it was."""
+"""Invalid parameters: messages name the argument and the reason; the estimator is unchanged."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from two_blobs import U, X, assert_refused, fitted_forest, small_forest, y
 
-from lacforest._parameters import check_max_features
+from lacforest._input.parameters import check_max_features
 from lacforest.mixture import BestBin, make_estimator
 
 NAN = float("nan")
@@ -57,6 +57,12 @@ def test_gamma_out_of_range(gamma):
 @pytest.mark.parametrize("gamma", ["0.1", None, False, [0.1], 0.1j])
 def test_gamma_that_is_no_number(gamma):
     assert_refused(TypeError, r"gamma must be a number in \[0, 0\.5\], got", {"gamma": gamma})
+
+
+@pytest.mark.parametrize("cap", [0, -1.0, NAN, np.inf, "1", True, [1.0]], ids=str)
+def test_pseudo_cap_that_is_no_positive_number(cap):
+    message = r"pseudo_cap must be a positive number or None: the most pseudo-labelled rows of a"
+    assert_refused(ValueError, message, {"pseudo_cap": cap})
 
 
 @pytest.mark.parametrize("gamma", [0, 0.0, np.float32(0.05)])
@@ -167,7 +173,7 @@ def test_verbose_that_is_no_integer(value):
 def test_class_weight_of_a_label_that_is_not_there(class_weight):
     assert_refused(
         ValueError,
-        r"class_weight names labels that y does not have: \[(5|'0'|7)\]",
+        r"class_weight names labels that are not in y: \[(5|'0'|7)\]",
         {"class_weight": class_weight},
     )
 
@@ -197,7 +203,7 @@ def test_class_weight_that_leaves_nothing_says_so():
 
 
 def test_bad_parameters_are_kept_until_fit():
-    # The contract of scikit-learn: __init__ and set_params store, fit judges.
+    # The contract of scikit-learn: __init__ and set_params store parameters, fit validates them.
     forest = small_forest(theta="much", gamma=None, n_estimators=-1)
     assert clone(forest).get_params() == forest.get_params()
     assert fitted_forest().set_params(theta=9).predict(U).shape == (len(U),)

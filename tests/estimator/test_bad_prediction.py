@@ -1,4 +1,4 @@
-"""Calls of a forest that cannot work: not fitted, tables that do not fit, unknown stages."""
+"""Invalid calls of a forest: not fitted, incompatible tables, unknown stages."""
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ def test_no_trees_and_no_file_before_fit(tmp_path):
         (with_value(X, np.inf), "Input X contains infinity"),
         (with_value(X, -np.inf).astype(np.float32), "Input X contains infinity"),
         (sparse.csr_array(with_value(X, np.inf)), "Input X contains infinity"),
-        (X.astype(str), "X holds text"),
+        (X.astype(str), "X contains text"),
     ],
     ids=[
         *("narrow", "narrow sparse", "empty", "1d", "3d", "complex", "inf", "-inf", "sparse inf"),

@@ -1,4 +1,4 @@
-"""The same bits for any number of threads, any backend, any batch, and the same seed."""
+"""Bit-identical results for the same seed with any number of threads, backend and batch."""
 
 import copy
 import pickle
@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from two_blobs import U, X, small_forest, y
 
-# Enough rows and trees that several threads have work: prediction uses a second one from 400,000
-# pairs of a row and a tree on.
+# Enough rows and trees for several threads: prediction uses a second thread from 400,000 pairs of
+# row and tree on.
 rng = np.random.default_rng(0)
 X_large, y_large = rng.normal(size=(400, 6)), rng.integers(0, 3, size=400)
 U_large = rng.normal(size=(600, 6)) + np.repeat([[0.0], [1.5]], 300, axis=0)
@@ -61,7 +61,7 @@ def test_threads_in_a_plain_forest():
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing", "sequential"])
 def test_any_backend(reference, backend):
-    # The kernels share memory: a backend of processes is answered by threads.
+    # The kernels share memory, so threads are used even within a backend of processes.
     with joblib.parallel_config(backend=backend, n_jobs=2):
         forest = large_forest(n_jobs=None)
         assert_same_predictions(forest, reference)
@@ -106,7 +106,7 @@ def test_any_order_of_rows(reference):
 
 
 def test_neighbours_in_a_batch_do_not_matter(reference):
-    # Equal rows, rows of NaN and sorted rows take other ways through a batch.
+    # Equal rows, rows of NaN and sorted rows follow different code paths in a batch.
     strange = np.vstack([np.repeat(queries[:1], 500, axis=0), np.full((500, 6), np.nan)])
     answers = reference.predict_proba(np.vstack([strange, np.sort(queries, axis=0), queries]))
     assert_array_equal(answers[-len(queries) :], reference.predict_proba(queries))
@@ -144,7 +144,7 @@ def test_a_random_state_moves_on_between_fits():
     forest = small_forest(random_state=np.random.RandomState(7))
     first = thresholds(forest.fit(X, y, X_unlabeled=U))
     assert thresholds(forest.fit(X, y, X_unlabeled=U)) != first
-    # A fresh state starts where the number does.
+    # A new RandomState gives the same draws as its integer seed.
     forest.set_params(random_state=np.random.RandomState(7))
     assert thresholds(forest.fit(X, y, X_unlabeled=U)) == first
     assert thresholds(small_forest(random_state=7).fit(X, y, X_unlabeled=U)) == first
@@ -188,13 +188,15 @@ def test_the_first_trees_of_a_larger_forest_are_those_of_a_smaller_one(bootstrap
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_step_one_of_the_first_trees_does_not_know_the_number_of_trees(bootstrap):
     # Step II does: its pseudo-labels come from the scores of all trees.
-    few, many = (large_forest(n_estimators=n, bootstrap=bootstrap) for n in (4, 11))
+    few, many = (
+        large_forest(n_estimators=n, bootstrap=bootstrap, known_shares="labeled") for n in (4, 11)
+    )
     for small, large in zip(few.estimators_, many.estimators_[:4], strict=True):
         n_first = n_explored(small)
         assert n_first == n_explored(large)
         assert_array_equal(small.n_unlabeled[:n_first], large.n_unlabeled[:n_first])
         assert_array_equal(small.n_labeled[:n_first], large.n_labeled[:n_first])
-        # Leaves of Step I may be split by Step II, in each forest in its own way.
+        # Step II may split leaves of Step I differently in each forest.
         inner = np.flatnonzero((small.children_left >= 0) & (small.children_left < n_first))
         assert_array_equal(small.feature[inner], large.feature[inner])
         assert_array_equal(small.threshold[inner], large.threshold[inner])

@@ -1,4 +1,4 @@
-"""Data at the edge of what makes sense, which a forest nevertheless has to digest."""
+"""Extreme but valid data."""
 
 import warnings
 
@@ -22,7 +22,7 @@ def assert_predicts(forest, table):
 
 
 def assert_rooted(forest):
-    """Step I left the root alone, so that all unlabelled rows score the same."""
+    """Assert that Step I did not split the root, so that all unlabelled rows have equal scores."""
     assert [n_explored(tree) for tree in forest.estimators_] == [1] * len(forest.estimators_)
     assert len(np.unique(forest.unlabeled_score_)) == 1
     n_pseudo = len(forest.pseudo_labels_) // 2  # theta is 0.5
@@ -34,7 +34,7 @@ def test_gamma_that_no_split_can_keep():
         forest = fitted_forest(gamma=0.5)
     assert_rooted(forest)
     assert_predicts(forest, U)
-    assert max(tree.node_count for tree in forest.estimators_) > 1  # Step II knows no gamma
+    assert max(tree.node_count for tree in forest.estimators_) > 1  # gamma applies to Step I only
 
 
 def test_gamma_of_a_half_is_fine_where_a_cut_halves_both():
@@ -81,7 +81,7 @@ def test_constant_features_in_a_plain_forest():
 
 
 def test_one_labelled_row():
-    # gamma > 0 wants a labelled row in both children, and there is only one.
+    # gamma > 0 requires a labelled row in both children, and there is only one.
     with pytest.warns(UserWarning, match=UNEXPLORED):
         forest = small_forest().fit(X[:1], y[:1], X_unlabeled=U)
     assert_predicts(forest, U)
@@ -97,7 +97,7 @@ def test_one_labelled_row_and_nothing_else():
 def test_one_unlabelled_row():
     with pytest.warns(UserWarning, match=UNEXPLORED):
         forest = small_forest().fit(X, y, X_unlabeled=U[:1])
-    # floor(0.5 * 1) rows are new: none. The new class exists all the same.
+    # floor(0.5 * 1) = 0 rows are new, but the new class exists nevertheless.
     assert_array_equal(forest.pseudo_labels_, [False])
     assert_array_equal(forest.classes_, [-1, 0, 1])
     assert_array_equal(forest.predict_proba(U)[:, 0], 0.0)
@@ -119,7 +119,7 @@ def test_a_class_with_one_row():
 
 def test_one_row_a_class():
     labels = np.arange(len(X))
-    # From 1.8 on scikit-learn suspects a regression problem, and leaves it at that.
+    # From 1.8 on, scikit-learn warns that this may be a regression problem.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*unique classes is greater than 50%")
         forest = small_forest().fit(X, labels, X_unlabeled=U)
@@ -128,7 +128,7 @@ def test_one_row_a_class():
 
 
 def test_duplicates_everywhere():
-    # Four distinct rows; equal rows of both classes and of the unlabelled ones cannot be parted.
+    # Four distinct rows; equal rows of both classes and of the unlabelled ones cannot be separated.
     corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     table, labels = np.tile(corners, (10, 1)), np.tile([0, 0, 0, 1, 1, 1, 0, 1], 5)
     forest = small_forest().fit(table, labels, X_unlabeled=np.tile(corners, (8, 1)))
@@ -141,7 +141,7 @@ def test_duplicates_everywhere():
 
 
 def test_more_values_in_a_column_than_sixteen_bits():
-    # The split lies between two neighbours among 70,000 values: no binning may blur it.
+    # The split lies between two neighbours among 70,000 values, so it must not be binned.
     n_rows, border = 70_000, 41_234
     column = np.random.default_rng(0).permutation(n_rows).astype(float)
     labels = (column > border).astype(int)
@@ -158,7 +158,7 @@ def test_more_values_than_sixteen_bits_with_unlabelled_rows():
     labels = (table[:, 0] > 0.5).astype(int)
     forest = small_forest(n_estimators=3, n_jobs=2).fit(table, labels, X_unlabeled=unlabeled)
     assert len(np.unique(np.vstack([table, unlabeled]))) > 65_535
-    # Above 1 there are unlabelled rows only, and they are half of them: theta.
+    # Above 1 there are only unlabelled rows, half of all unlabelled rows: theta.
     assert_array_equal(forest.predict([[0.25], [0.75], [1.25], [1.75]]), [0, 1, -1, -1])
     assert_array_equal(forest.predict(table), labels)
 
@@ -168,7 +168,7 @@ def test_more_classes_than_a_byte_holds(n_classes):
     labels = np.repeat(np.arange(n_classes), 3)
     table = np.column_stack([labels, -labels]).astype(float)
     unlabeled = np.vstack([table, np.array([0.0, 2.0 * n_classes]) + table])
-    # gamma=0 lets Step I cut all labelled rows from the new ones, as it can be done here.
+    # gamma=0 allows Step I to separate all labelled rows from the new ones.
     forest = small_forest(max_features=None, gamma=0).fit(table, labels, X_unlabeled=unlabeled)
     assert forest.predict_proba(table).shape == (len(table), n_classes + 1)
     assert_array_equal(forest.predict(table), labels)
@@ -176,7 +176,7 @@ def test_more_classes_than_a_byte_holds(n_classes):
 
 
 def test_values_at_the_ends_of_floating_point():
-    # Midpoints must not overflow, and neighbouring values must stay apart.
+    # Midpoints must not overflow, and neighbouring values must remain distinct.
     big, tiny = np.finfo(float).max, np.nextafter(0.0, 1.0)
     values = np.array([-big, -tiny, 0.0, tiny, np.nextafter(1.0, 0.0), 1.0, big])
     labels = np.arange(len(values)) % 2

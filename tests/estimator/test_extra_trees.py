@@ -6,16 +6,16 @@ from dataclasses import fields
 import joblib
 import numpy as np
 import pytest
+from container_files import rewrite
 from forests import assert_same_forest
-from model_files import rewrite
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from two_blobs import U, X, assert_same_vars, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest._forest_arrays import ForestArrays
-from lacforest._persistence import ModelFileError
+from lacforest._model.arrays import ForestArrays
+from lacforest._model.container import ModelFileError
 from lacforest.inspection import new_versus_known_importances
 
 REFINEMENTS = ["both", "hard", "sampled", "deepen"]
@@ -59,7 +59,7 @@ def test_exploration_scores_of_training_rows_are_those_of_the_fit():
 
 @pytest.mark.parametrize(("given", "same_as"), [("auto", 3), (None, 3), (0.5, 1), ("sqrt", 1)])
 def test_features_of_step_one(given, same_as):
-    # One feature of three is drawn in Step II; four times as many are more than there are.
+    # Step II draws one feature of three; four times as many exceed the number of features.
     assert_same_trees(
         fitted_trees(max_explored_features=given), fitted_trees(max_explored_features=same_as)
     )
@@ -99,7 +99,7 @@ def test_without_unlabelled_rows_it_is_a_plain_forest():
 def test_importances_of_both_kinds():
     trees = fitted_trees(n_estimators=50, n_explorers=50)
     assert_allclose(trees.feature_importances_.sum(), 1.0)
-    # The second feature alone tells new from known, the third is noise.
+    # Only the second feature separates new from known rows; the third is noise.
     new = new_versus_known_importances(trees)
     assert new.argmax() == 1
     assert new[2] < 0.2
@@ -112,7 +112,7 @@ def test_theta_near_its_ends(theta, refinement):
     called_new = (trees.predict(U) == -1).mean()
     if theta > 0.5:
         assert called_new > 0.3
-    elif refinement != "deepen":  # there a leaf of Step I that no labelled row reached is new
+    elif refinement != "deepen":  # with it, a leaf of Step I without labelled rows is new
         assert called_new == 0.0
 
 
@@ -130,9 +130,9 @@ def test_missing_values_and_sparse_tables(refinement):
 
 @pytest.mark.parametrize("refinement", ["hard", "deepen"])
 def test_weights_count_rows(refinement):
-    # Cuts are drawn from the values, so a row twice and a row of weight two give the same trees.
+    # Cuts depend on values only, so a duplicate row and a row of weight two give the same trees.
     weight = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = small_trees(refinement=refinement).fit(X, y, weight, X_unlabeled=U)
+    weighted = small_trees(refinement=refinement).fit(X, y, sample_weight=weight, X_unlabeled=U)
     repeated = small_trees(refinement=refinement).fit(
         np.repeat(X, weight, axis=0), np.repeat(y, weight), X_unlabeled=U
     )
@@ -211,7 +211,10 @@ def test_files_whose_steps_disagree_are_refused(tmp_path):
             arrays["explored." + field] = getattr(other._explored, field)
 
     rewrite(path, swap)
-    with pytest.raises(ModelFileError, match="the two steps know different classes"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"array explored\.leaf_values has 4 entries in a dimension where classes is 3",
+    ):
         LACExtraTreesClassifier.load(path)
 
 

@@ -1,4 +1,4 @@
-"""A save that fails leaves the old file as it was and nothing beside it."""
+"""A failed save leaves the old file unchanged and no other file."""
 
 import errno
 import os
@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from two_blobs import U, X, fitted_forest, small_forest, y
 
-from lacforest import LACForestClassifier, _atomic
+from lacforest import LACForestClassifier
+from lacforest._utils import atomic
 
 
 def disk_full(*args, **kwargs):
@@ -57,7 +58,7 @@ def test_a_failing_write_leaves_nothing(tmp_path, monkeypatch):
             return self.file.write(content)
 
     monkeypatch.setattr(
-        _atomic,
+        atomic,
         "open",
         lambda *args: FullDisk(open(*args)),  # noqa: SIM115
         raising=False,
@@ -89,7 +90,7 @@ def test_a_file_that_does_not_exist(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
 @pytest.mark.parametrize("umask", [0o022, 0o077])
 def test_others_may_read_the_file_as_far_as_the_umask_allows(tmp_path, umask):
-    # A file that its owner alone may read would lock out the service that is to load it.
+    # A file that only its owner can read could not be loaded by a service of another user.
     before = os.umask(umask)
     try:
         fitted_forest().save(tmp_path / "forest.lac")
@@ -138,7 +139,7 @@ def test_labels_that_are_objects(tmp_path):
 
 
 def test_labels_that_are_dates(tmp_path):
-    # A plain forest takes them, and a model file has no type for them.
+    # A plain forest accepts these labels, but model files have no type for them.
     forest = small_forest().fit(X, np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")[y])
     with pytest.raises(TypeError, match=r"cannot save labels .* convert y"):
         forest.save(tmp_path / "forest.lac")

@@ -1,4 +1,4 @@
-"""A forest that was written and read again is the same forest."""
+"""A saved and loaded forest equals the original."""
 
 import copy
 import os
@@ -17,10 +17,11 @@ from sklearn.model_selection import KFold
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
-from lacforest._forest_arrays import ForestArrays
-from lacforest._persistence import ModelFileError, read_attachment, save_forest
-from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, Scores, ThetaEstimator
-from lacforest.mixture._score_table import ScoreTable
+from lacforest._model.arrays import ForestArrays
+from lacforest._model.container import ModelFileError
+from lacforest._model.forest_files import read_attachment, save_forest
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, ThetaEstimator
+from lacforest.mixture._score_table import Scores, ScoreTable
 
 words = np.array(["cat", "dog"])
 U_holed = U.copy()
@@ -48,7 +49,7 @@ LABELS = {
 
 
 def assert_equal_attributes(one, other):
-    """Equal values of the same types under the same names, parameters included."""
+    """Assert equal attributes of the same types, including parameters."""
     assert sorted(vars(one)) == sorted(vars(other))
     for name, value in vars(one).items():
         found = vars(other)[name]
@@ -94,7 +95,7 @@ def assert_same_model(one, other):
 def test_save_and_load(tmp_path, kind, compress, mmap):
     forest, path = FORESTS[kind](), tmp_path / "forest.lac"
     forest.save(path, compress=compress)
-    forest.theta_estimator_ = None  # it holds a score a row, and is not saved
+    forest.theta_estimator_ = None  # it holds one score per row, and is not saved
     assert_same_model(forest, LACForestClassifier.load(path, mmap=mmap))
     assert os.listdir(tmp_path) == ["forest.lac"]
 
@@ -181,7 +182,7 @@ def test_an_estimator_with_foreign_parts_is_not_saved(tmp_path, theta, name):
 
 
 def test_a_random_state_is_saved_as_none(tmp_path):
-    # Its state has moved on in fit: it would not give these trees again.
+    # fit advanced its state, so it would not give the same trees again.
     forest = fitted_forest(random_state=np.random.RandomState(0))
     forest.save(tmp_path / "forest.lac")
     assert LACForestClassifier.load(tmp_path / "forest.lac").random_state is None
@@ -243,7 +244,7 @@ def test_a_mapped_forest_reads_the_file_where_it_lies(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps a mapped file from being replaced")
 def test_a_mapped_file_may_be_replaced(tmp_path):
-    # The old file lives on for those who have mapped it.
+    # The old file remains accessible to processes that have mapped it.
     path = tmp_path / "forest.lac"
     fitted_forest().save(path, compress=False)
     loaded = LACForestClassifier.load(path, mmap=True)
@@ -294,7 +295,7 @@ def test_joblib(tmp_path, mmap_mode):
 def test_skops(kind):
     forest = FORESTS[kind]()
     content = skops.io.dumps(forest)
-    # Nothing but our own classes is asked to be trusted.
+    # Only our own classes have to be trusted.
     unknown = skops.io.get_untrusted_types(data=content)
     assert {name.split(".")[0] for name in unknown} <= {"lacforest", "numpy"}
     assert_same_model(forest, skops.io.loads(content, trusted=unknown))

@@ -1,15 +1,17 @@
-"""Files with intact checksums and contents that would lead a tree walk astray."""
+"""Files with valid checksums whose contents would make a tree traversal read invalid memory."""
 
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from model_files import assert_not_loaded, read_header, rewrite
+from container_files import read_header, rewrite
+from model_files import assert_not_loaded
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
-from lacforest._persistence import VERSION, ModelFileError, read_attachment
+from lacforest._model.container import ModelFileError
+from lacforest._model.forest_files import VERSION, read_attachment
 
 
 def leaf_and_inner(arrays):
@@ -97,7 +99,7 @@ BAD_TREES = {
             pseudo_labels_=arrays["pseudo_labels_"][:, None],
             unlabeled_score_=arrays["unlabeled_score_"][:, None],
         ),
-        "do not match",
+        "pseudo_labels_ has the wrong type or number of dimensions",
     ),
     "a score above one": (set_item("unlabeled_score_", 0, 1.5), r"not in \[0, 1\]"),
     "a score that is no number": (set_item("unlabeled_score_", 0, np.nan), r"not in \[0, 1\]"),
@@ -132,8 +134,14 @@ BAD_TREES = {
     "counts of float32": (as_type("explored_counts", np.float32), "explored_counts"),
     "marks of double": (as_type("pseudo_labels_", np.float64), "pseudo_labels_"),
     "scores of float32": (as_type("unlabeled_score_", np.float32), "unlabeled_score_"),
-    "scores of other rows": (drop_last("unlabeled_score_"), "do not match"),
-    "importances of other features": (drop_last("feature_importances_"), "do not match"),
+    "scores of other rows": (
+        drop_last("unlabeled_score_"),
+        "unlabeled_score_ has .* where unlabelled rows is",
+    ),
+    "importances of other features": (
+        drop_last("feature_importances_"),
+        "feature_importances_ has 2 entries .* where features is 3",
+    ),
 }
 
 
@@ -155,15 +163,15 @@ BAD_FACTS = {
     "an estimator of text and more": ({"estimator": ["LACForestClassifier"]}, "names no estimator"),
     "no features": ({"n_features": 0}, "number of features"),
     "too few features": ({"n_features": 1}, ""),
-    "too many features": ({"n_features": 4}, "match"),
+    "too many features": ({"n_features": 4}, "where features is 4"),
     "features of text": ({"n_features": "3"}, "number of features"),
     "absurd features": ({"n_features": 2**40}, "number of features"),
     "a negative ratio": ({"ratio": -1.0}, "ratio"),
     "a ratio of text": ({"ratio": "much"}, ""),
     "an infinite ratio": ({"ratio": float("inf")}, "ratio"),
     "a ratio that is no number": ({"ratio": float("nan")}, "ratio"),
-    "theta above one": ({"theta": 1.01}, "theta makes no sense"),
-    "a negative theta": ({"theta": -0.01}, "theta makes no sense"),
+    "theta above one": ({"theta": 1.01}, "theta is invalid"),
+    "a negative theta": ({"theta": -0.01}, "theta is invalid"),
     "no theta": ({"theta": None}, "theta"),
     "theta that is no number": ({"theta": float("nan")}, "theta"),
     "an interval beside theta": ({"theta_interval": [0.6, 0.7]}, "the interval of theta"),
@@ -197,7 +205,7 @@ BAD_FACTS = {
         {"parameters": {"theta": {"numpy": "no type", "value": 1}}},
         "",
     ),
-    # numpy.void(n) is n bytes of zeros: a few letters that ask for gigabytes.
+    # numpy.void(n) has n bytes, so a short header could request gigabytes.
     "a parameter of bytes": ({"parameters": {"theta": {"numpy": "|V1", "value": 2**20}}}, ""),
     "an unknown estimator of theta": (
         {"parameters": {"theta": {"theta_estimator": "system", "parameters": {"pairs": []}}}},
@@ -256,7 +264,7 @@ def test_an_interval_in_a_plain_forest(tmp_path):
     path = tmp_path / "a model.lac"
     small_forest(n_estimators=2).fit(X, y).save(path, compress=False)
     rewrite(path, change_header=lambda header: header.update(theta_interval=[0.3, 0.7]))
-    assert_not_loaded(path, "the interval of theta makes no sense")
+    assert_not_loaded(path, "the interval of theta is invalid")
 
 
 @pytest.mark.parametrize(
@@ -292,7 +300,7 @@ def test_headers_that_miss_a_fact(path):
 @pytest.mark.parametrize("attachment", ["text", 7, ["a", "list"]])
 def test_attachments_that_are_no_mapping(path, attachment):
     rewrite(path, change_header=lambda header: header.update(attachment=attachment))
-    with pytest.raises(ModelFileError, match=r"a model\.lac.*its attachment makes no sense"):
+    with pytest.raises(ModelFileError, match=r"a model\.lac.*its attachment is not a JSON object"):
         read_attachment(path)
 
 
@@ -300,7 +308,7 @@ def test_attachments_that_are_no_mapping(path, attachment):
 
 
 def test_a_pickle_with_broken_trees_is_refused():
-    # Pickles can run code and are for friends; broken ones must not crash the process all the same.
+    # Pickles must come from trusted sources, but a broken one must not crash the process either.
     forest = fitted_forest()
     nodes = forest._forest.nodes.copy()
     nodes["left"][0] = 10**6

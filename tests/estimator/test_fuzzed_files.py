@@ -1,4 +1,4 @@
-"""A share of what tools/fuzz_model_files.py tries: mutants are refused cleanly, or work."""
+"""A sample of tools/fuzz_model_files.py: mutants are rejected cleanly or work."""
 
 import pytest
 from mutations import is_refused, seeds, write_mutant
@@ -24,5 +24,11 @@ def test_mutants(tmp_path, seed_files, global_random_seed, part):
     for number in range(part, N_MUTANTS, 5):
         write_mutant(path, seed_files, global_random_seed, number)
         refused.append(is_refused(path))
-    # Both ends are reached: mutants that break something, and mutants that do not.
+    # Both outcomes occur: mutants that are rejected, and mutants that load.
     assert 0.5 < sum(refused) / len(refused) < 0.99
+
+
+def test_a_leaf_whose_number_of_rows_cannot_be_squared(tmp_path):
+    # A weight of 1e-274 is allowed; its square is zero, and impurities were 0 / 0.
+    write_mutant(tmp_path / "mutant.lac", seeds(tmp_path), 777, 8291)
+    assert not is_refused(tmp_path / "mutant.lac")

@@ -1,4 +1,4 @@
-"""Model files of every format version, written once, stay readable and say what they said then."""
+"""Model files of every format version remain readable and give the same predictions."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from data.make_golden import plain_parameters
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest._persistence import VERSION, read_attachment
+from lacforest._model.forest_files import VERSION, read_attachment
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -22,14 +22,15 @@ def model(request):
 @pytest.fixture(scope="module")
 def facts(model):
     facts = json.loads(model.with_suffix(".json").read_text())
-    # Version 1 knew theta as a number only.
+    # Version 1 supports theta as a number only.
     return {"theta": facts["parameters"]["theta"], "theta_interval": None} | facts
 
 
 @pytest.fixture(scope="module")
 def cls(model):
-    """Up to version 2 there was one class; version 3 is for two forests in a file."""
-    return LACExtraTreesClassifier if model.stem == "forest-v3" else LACForestClassifier
+    """Up to version 2 there is one class; from version 3 on files may contain two forests."""
+    one_class = model.stem in ("forest-v1", "forest-v2")
+    return LACForestClassifier if one_class else LACExtraTreesClassifier
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +49,14 @@ def test_it_is_small(model):
 
 def test_predictions(forest, facts, queries):
     assert np.isnan(queries).any()
-    # Sums of three float32 shares in double: no room for rounding to differ between machines.
+    # Sums of three float32 shares in double precision are exact, hence equal on all machines.
     assert_array_equal(forest.predict_proba(queries), facts["predict_proba"])
     assert_array_equal(forest.predict(queries), facts["predict"])
     assert_array_equal(forest.apply(queries), facts["apply"])
-    # Proportions of Step I are computed here, and a fused multiply-add may round them otherwise.
+    # Proportions of Step I are computed in double; a fused multiply-add may round differently.
     scores = forest.novelty_score(queries, stage="exploration")
     assert_allclose(scores, facts["exploration"], rtol=1e-12, atol=1e-12)
-    assert set(facts["predict"]) == {"cat", "dog", "neither"}  # it says something
+    assert set(facts["predict"]) == {"cat", "dog", "neither"}  # all labels occur
 
 
 def test_fitted_attributes(forest, facts):
@@ -69,7 +70,9 @@ def test_fitted_attributes(forest, facts):
     interval = facts["theta_interval"]
     assert forest.theta_interval_ == (None if interval is None else tuple(interval))
     assert forest.theta_estimator_ is None
-    assert plain_parameters(forest) == facts["parameters"]
+    # Up to version 3 there were no such parameters: files of then have their defaults.
+    defaults = {"known_shares": "auto", "pseudo_cap": type(forest)().pseudo_cap}
+    assert plain_parameters(forest) == defaults | facts["parameters"]
 
 
 def test_nothing_is_attached(model, cls):

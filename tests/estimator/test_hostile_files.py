@@ -1,23 +1,16 @@
-"""Damaged and malicious model files: refused with their name, never read on trust."""
+"""Damaged and malicious model files are rejected with an error that names the file."""
 
 import zlib
 
 import numpy as np
 import pytest
-from model_files import (
-    assert_not_loaded,
-    lay_out,
-    put_together,
-    read_header,
-    rewrite,
-    small_model,
-    take_apart,
-)
+from container_files import lay_out, put_together, read_header, rewrite, take_apart
+from model_files import assert_not_loaded, small_model
 from numpy.testing import assert_array_equal
 from two_blobs import U
 
 from lacforest import LACForestClassifier
-from lacforest._persistence import MAGIC, ModelFileError
+from lacforest._model.container import MAGIC, ModelFileError
 
 EXPECTED = small_model().predict_proba(U)
 
@@ -58,11 +51,11 @@ def damaged_contents(content, n_flips, within, seed):
 
 
 def assert_refused_or_harmless(path):
-    """Padding may be flipped at will; nothing else may."""
+    """Assert that a damaged file is rejected, or that only padding was damaged."""
     try:
         loaded = LACForestClassifier.load(path)
     except ModelFileError:
-        assert_not_loaded(path)  # which looks at the message
+        assert_not_loaded(path)  # checks the message
         return
     intact = small_model()
     assert_array_equal(loaded.predict_proba(U), EXPECTED)
@@ -84,7 +77,7 @@ def test_flipped_bits_in_arrays(path, compress):
 
 
 def test_flipped_bits_in_the_header(path):
-    # A digit of theta or a letter of a label is as easily flipped as a bracket.
+    # Damage to a digit of theta or to a label leaves valid JSON and must be detected too.
     content = path.read_bytes()
     end = int.from_bytes(content[8:16], "little") + 16
     for damaged in damaged_contents(content, 400, (0, end), seed=2):
@@ -93,7 +86,7 @@ def test_flipped_bits_in_the_header(path):
 
 
 def test_a_flip_in_every_byte_of_deflated_arrays(path):
-    # zlib may notice damage at once, when all data came out, or never; the CRC has the last word.
+    # zlib may detect damage at once, at the end, or never; the CRC detects the rest.
     small_model().save(path)
     content, (header, start) = path.read_bytes(), read_header(path)
     for entry in header["arrays"].values():
@@ -228,12 +221,86 @@ def deflated_bomb(path, claimed, written):
 
 
 def test_a_claim_that_deflate_cannot_fulfil(path):
-    # The claim is refused before anything of that size is asked for: a terabyte from a kilobyte.
+    # The size is rejected before memory is allocated: a kilobyte must not request a terabyte.
     deflated_bomb(path, claimed=2**40, written=2**20)
-    assert_not_loaded(path, "claims 1099511627776 bytes")
+    assert_not_loaded(path, "arrays claim 1099511.* bytes, which is too much")
 
 
 @pytest.mark.parametrize("difference", [-8, 8])
 def test_a_claim_that_is_slightly_wrong(path, difference):
     deflated_bomb(path, claimed=2**20, written=2**20 + difference)
     assert_not_loaded(path, "unlabeled_score_")
+
+
+@pytest.fixture
+def no_inflation(monkeypatch):
+    """Fail if a single array is inflated."""
+
+    def inflate(*_):
+        raise AssertionError("an array was inflated")
+
+    monkeypatch.setattr("lacforest._model.container._inflate", inflate)
+
+
+def repeat_one_stream(path, names):
+    """Add arrays that all name one deflated stream, which inflates to 64 MB."""
+    header, arrays = take_apart(path)
+    payload = lay_out(header, arrays, deflated=True)
+    zeros = bytes(1 << 26)
+    stored = zlib.compress(zeros, 9)
+    entry = {
+        "dtype": "float64",
+        "shape": [len(zeros) // 8],
+        "offset": len(payload),
+        "stored": len(stored),
+        "crc32": zlib.crc32(zeros),
+    }
+    header["arrays"] |= dict.fromkeys(names, entry)
+    payload += stored + bytes(-len(stored) % 64)
+    header["n_bytes"] = len(payload)
+    put_together(path, header, payload)
+
+
+@pytest.mark.usefixtures("no_inflation")
+def test_a_stream_that_thirty_arrays_share_is_not_inflated(path):
+    repeat_one_stream(path, [f"bomb {number}" for number in range(30)])
+    assert_not_loaded(path, "two arrays share bytes of the file")
+
+
+@pytest.mark.usefixtures("no_inflation")
+def test_arrays_are_not_inflated_before_their_names_are_checked(path):
+    rewrite(path, lambda arrays: arrays.update(bomb=np.zeros(1000)), deflated=True)
+    assert_not_loaded(path, "it holds the arrays .*bomb")
+
+
+@pytest.mark.usefixtures("no_inflation")
+@pytest.mark.parametrize("name", ["pseudo_labels_", "leaf_values", "feature_importances_"])
+def test_arrays_are_not_inflated_before_their_shapes_are_checked(path, name):
+    def widen(arrays):
+        array = arrays[name]
+        arrays[name] = np.zeros((*array.shape[:-1], array.shape[-1] + 1), array.dtype)
+
+    rewrite(path, widen, deflated=True)
+    assert_not_loaded(path, "entries in a dimension where")
+
+
+@pytest.mark.usefixtures("no_inflation")
+def test_arrays_must_not_inflate_by_a_large_factor(path):
+    rewrite(
+        path,
+        lambda arrays: arrays.update(
+            pseudo_labels_=np.zeros(10**7, bool), unlabeled_score_=np.zeros(10**7)
+        ),
+        deflated=True,
+    )
+    assert_not_loaded(path, "arrays claim .* bytes, which is too much for a file of its size")
+
+
+def test_repetitive_arrays_are_saved_so_that_they_can_be_loaded(path, monkeypatch):
+    monkeypatch.setattr("lacforest._model.container._FREE_INFLATION", 1 << 12)
+    model = small_model()
+    rows = 10**6
+    model.pseudo_labels_, model.unlabeled_score_ = np.zeros(rows, bool), np.zeros(rows)
+    model.save(path, compress=True)
+    assert not read_header(path)[0]["deflated"]
+    assert_array_equal(LACForestClassifier.load(path).unlabeled_score_, np.zeros(rows))

@@ -1,4 +1,4 @@
-"""Ctrl-C during a long fit ends it soon and leaves an estimator that is not fitted."""
+"""Ctrl-C ends a long fit quickly and leaves the estimator unfitted."""
 
 import os
 import signal
@@ -11,10 +11,10 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 
-# 200 trees on 200,000 rows take minutes; nobody waits for their end.
+# 200 trees on 200,000 rows would take minutes; the fit is interrupted.
 FIT = """
     import numpy as np
-    import lacforest._base_forest
+    import lacforest.ensemble.forest
     from lacforest import LACForestClassifier
 
     rng = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def interrupt(
 ):
     """Lines that the script prints once it got SIGINT, and seconds until it ended.
 
-    The clock starts when the script says `start`.
+    The time is measured from the line `start` of the script.
     """
     script = textwrap.dedent(FIT).format(
         n_jobs=n_jobs, theta=theta, unlabeled=unlabeled, prelude=prelude, epilogue=epilogue
@@ -72,19 +72,20 @@ def interrupt(
 def test_an_interrupted_fit_ends_soon(n_jobs, after_seconds):
     lines, seconds = interrupt(after_seconds, n_jobs)
     assert lines == ["interrupted True False"]
-    # Generous: growing looks for Ctrl-C every few tens of milliseconds, coding after each column.
+    # A generous limit: growth checks for Ctrl-C every few tens of milliseconds, coding after each
+    # column.
     assert seconds < 5
 
 
-# Says when the estimate of theta begins, and when it has ended.
+# Prints a line when the estimate of theta begins and another when it ends.
 WATCH_THETA = """
-find_theta = lacforest._base_forest.find_theta
+find_deployment = lacforest.ensemble.forest.find_deployment
 def watched(*args):
     print("estimating", flush=True)
-    found = find_theta(*args)
+    found = find_deployment(*args)
     print("estimated", flush=True)
     return found
-lacforest._base_forest.find_theta = watched
+lacforest.ensemble.forest.find_deployment = watched
 """
 
 

@@ -1,4 +1,4 @@
-"""A process that is killed while it saves: the old file stays, whole."""
+"""If a process is killed during a save, the old file remains intact."""
 
 import os
 import signal
@@ -16,11 +16,12 @@ from lacforest import LACForestClassifier
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 
-# The process fits another forest than the one in the file and dies at a chosen step of its save.
+# The process fits a different forest and is killed at a given step of its save.
 _DIE = """
 import os, signal, sys
 import numpy as np
-from lacforest import LACForestClassifier, _atomic
+from lacforest import LACForestClassifier
+from lacforest._utils import atomic
 
 def die(*arguments):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -50,7 +51,7 @@ if step == "loop":
     while True:
         forest.save(os.path.join(folder, "forest.lac"), compress=False)
 elif step.isdigit():
-    _atomic.open = lambda *arguments: DiesAt(open(*arguments), int(step))
+    atomic.open = lambda *arguments: DiesAt(open(*arguments), int(step))
 else:
     setattr(os, step, die)
 forest.save(os.path.join(folder, "forest.lac"))
@@ -70,7 +71,7 @@ def start(folder, step):
 
 
 def strangers(folder):
-    """What a killed save left: a temporary file may stay, and is never mistaken for a model."""
+    """Return the files that a killed save left; a temporary file may remain but is not a model."""
     names = sorted(set(os.listdir(folder)) - {"data.npz", "forest.lac"})
     assert all(name.startswith(".forest.lac.") and name.endswith(".tmp") for name in names)
     return names
@@ -84,7 +85,7 @@ def test_killed_at_a_step(folder, step):
     assert process.returncode == -signal.SIGKILL
     assert (folder / "forest.lac").read_bytes() == content
     assert len(strangers(folder)) == 1
-    # The next save is not disturbed by it.
+    # It does not affect the next save.
     fitted_forest(n_estimators=2).save(folder / "forest.lac")
     assert len(LACForestClassifier.load(folder / "forest.lac").estimators_) == 2
 

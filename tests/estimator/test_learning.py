@@ -1,4 +1,4 @@
-"""Forests that learn what they should, and say so while they do."""
+"""Accuracy of forests on digits, and progress messages."""
 
 import joblib
 import numpy as np
@@ -27,9 +27,9 @@ def digits_with_half_the_classes_hidden(seed):
 
 
 def test_hidden_digits_are_found():
-    # Single splits differ by a standard deviation of 0.017 in accuracy and 0.007 in AUC, so it is
-    # the mean over eight of them that is judged. Measured: accuracy 0.941, AUC 0.985; the plain
-    # forest has 0.499 and, by its doubt, 0.971.
+    # Splits have a standard deviation of 0.017 in accuracy and 0.007 in AUC, so the test uses the
+    # mean over eight splits. Measured: accuracy 0.941, AUC 0.985; the plain forest reaches 0.499
+    # and, scored by its uncertainty, 0.971.
     scores = []
     for seed in range(8):
         X, y, deployed, X_test, truth, theta = digits_with_half_the_classes_hidden(seed)
@@ -48,8 +48,8 @@ def test_hidden_digits_are_found():
     accuracy, auc, plain_accuracy, plain_auc = np.mean(scores, axis=0)
     assert accuracy > 0.93
     assert auc > 0.97
-    # A forest that cannot say "new" is wrong about every hidden digit, and its doubt tells new from
-    # known less well.
+    # A forest without a new class misclassifies every hidden digit, and its uncertainty separates
+    # new from known rows less well.
     assert accuracy > plain_accuracy + 0.3
     assert auc > plain_auc + 0.005
 
@@ -89,5 +89,5 @@ def test_progress_is_printed_and_changes_nothing(capsys, n_jobs):
     forest = fitted_forest(verbose=1, n_jobs=n_jobs, n_estimators=12)
     output = "".join(capsys.readouterr())
     if n_jobs > 1 or Version(joblib.__version__) >= Version("1.5"):
-        assert output.count("12 out of  12") == 2  # once for each step
+        assert output.count("12 out of  12") == 2  # once per step
     assert_same_forest(forest, fitted_forest(n_estimators=12))

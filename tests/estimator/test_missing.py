@@ -1,4 +1,4 @@
-"""NaN is missing: learnt from where it occurs, sent to the larger child where it does not."""
+"""Missing values: used in splits where they occur, otherwise sent to the larger child."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_missing_rows_go_to_the_side_of_their_class(class_of_missing):
 
 
 def test_a_cut_between_present_and_missing():
-    # Values say nothing at all here; that they are there says everything.
+    # Only whether a value is missing is informative here, not the value.
     values = np.concatenate([np.tile([1.0, 2.0, 3.0], 10), np.full(30, NAN)])
     forest = small_forest(n_estimators=1).fit(values[:, None], np.repeat([0, 1], 30))
     tree = forest.estimators_[0]
@@ -49,15 +49,15 @@ def test_a_single_value_beside_missing_ones_can_be_cut():
 
 
 def test_step_one_finds_new_rows_that_miss_a_value():
-    # A tenth of the labelled rows and more than half of the unlabelled ones have no value: far more
-    # than labelled rows can explain. All present values are equal.
+    # A tenth of the labelled rows and more than half of the unlabelled ones have a missing value,
+    # far more than the labelled rows explain. All present values are equal.
     table, unlabeled = np.ones((60, 1)), np.ones((80, 1))
     table[::10], unlabeled[36:] = NAN, NAN
     forest = small_forest(gamma=0.1).fit(table, y, X_unlabeled=unlabeled)
     assert_array_equal(forest.pseudo_labels_[:36], False)
     assert forest.pseudo_labels_[36:].sum() == 40
     assert_array_equal(forest.predict([[NAN]]), -1)
-    # (1 - theta) n_u / n_l = 2/3 unlabelled known rows a labelled one: 4 of 44 rows that miss it.
+    # (1 - theta) n_u / n_l = 2/3 unlabelled known rows per labelled row: 4 of the 44 missing rows.
     scores = forest.novelty_score([[NAN], [1.0]], stage="exploration")
     assert_allclose(scores, [1 - 4 / 44, 0.0])
 
@@ -106,7 +106,7 @@ def test_a_column_without_values_is_never_split(max_features):
     for tree in forest.estimators_:
         assert 1 not in tree.feature
     assert forest.feature_importances_[1] == 0.0
-    # Whatever stands there in prediction changes nothing.
+    # Its values in prediction have no effect.
     assert_array_equal(forest.predict_proba(unlabeled), forest.predict_proba(U))
 
 

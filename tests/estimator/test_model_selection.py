@@ -1,4 +1,4 @@
-"""Unlabelled rows inside Pipeline, GridSearchCV and cross_validate, and a trap on the way."""
+"""Unlabelled rows in Pipeline, GridSearchCV and cross_validate, and a pitfall."""
 
 import numpy as np
 import pytest
@@ -19,12 +19,12 @@ FOLDS = KFold(3, shuffle=True, random_state=0)
 
 
 class Recorder(LACForestClassifier):
-    """A forest that tells how many unlabelled rows each fit saw."""
+    """A forest that records the number of unlabelled rows of each fit."""
 
     seen: list = []  # noqa: RUF012  (shared by clones, which is the point)
 
-    def fit(self, X, y, sample_weight=None, X_unlabeled=None):
-        super().fit(X, y, sample_weight, X_unlabeled)
+    def fit(self, X, y, *, X_unlabeled=None, sample_weight=None):
+        super().fit(X, y, sample_weight=sample_weight, X_unlabeled=X_unlabeled)
         Recorder.seen.append(len(self.unlabeled_score_))
         return self
 
@@ -54,8 +54,8 @@ def test_marked_rows_pass_a_pipeline():
 
 
 def test_marked_rows_in_cross_validation(seen):
-    # The sentinel is what scores compare with as well: unlabelled rows "are" the new class, which
-    # is wrong for the known half of them. Accuracy is therefore over labelled rows here.
+    # Scorers would compare predictions with the sentinel, as if all unlabelled rows were new, which
+    # is wrong for the known half of them. Accuracy is therefore computed on labelled rows here.
     def accuracy(forest, table, labels):
         return forest.score(table[labels != -1], labels[labels != -1])
 
@@ -81,8 +81,8 @@ def test_marked_rows_in_a_grid_search():
 
 
 def test_x_unlabeled_as_long_as_x_is_cut_along_with_it(routing, seen):
-    # A trap of scikit-learn (_check_method_params), documented under Notes of the class: whatever
-    # is as long as X is taken for one entry a row, and each fold sees a slice of it.
+    # A pitfall of scikit-learn (_check_method_params), documented in the Notes of the class: an
+    # array as long as X is treated as one entry per row, and each fold receives a slice of it.
     forest = Recorder(3, theta=0.5, random_state=0).set_fit_request(X_unlabeled=True)
     cross_val_score(forest, X, y, cv=FOLDS, params={"X_unlabeled": U[: len(X)]})
     assert seen == [len(X) * 2 // 3] * 3
@@ -106,7 +106,7 @@ def test_x_unlabeled_reaches_a_grid_search(routing, seen):
 def test_without_routing_the_name_goes_to_a_step_of_the_pipeline():
     pipeline = Pipeline([("scale", StandardScaler()), ("forest", small_forest())])
     pipeline.fit(X, y, forest__X_unlabeled=U)
-    # The forest sees these rows as they are: the scaler never does.
+    # These rows reach the forest without passing through the scaler.
     by_hand = small_forest().fit(StandardScaler().fit_transform(X), y, X_unlabeled=U)
     assert_same_forest(pipeline[-1], by_hand)
 

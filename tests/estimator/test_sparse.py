@@ -1,4 +1,4 @@
-"""Sparse tables: the forest of the same numbers in a dense array."""
+"""Sparse tables give the same forest as a dense array of the same numbers."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from two_blobs import small_forest, y
 
-import lacforest._coding
+import lacforest._coding.ranks
 
 rng = np.random.default_rng(0)
 
@@ -35,7 +35,7 @@ def assert_same_everywhere(forest, expected, table, dense):
 
 
 def unsorted(table, make):
-    """Column or row indices in falling order, which is allowed."""
+    """Return the matrix with indices in descending order, which is valid."""
     result = make(table)
     for first, end in zip(result.indptr[:-1], result.indptr[1:], strict=True):
         result.indices[first:end] = result.indices[first:end][::-1].copy()
@@ -45,7 +45,7 @@ def unsorted(table, make):
 
 
 def with_duplicates(table, make):
-    """Every entry stored as two halves, which stand for their sum; halving is exact."""
+    """Return the matrix with every entry stored as two exact halves that are to be summed."""
     whole = make(table)
     halves = [np.repeat(whole.data / 2, 2), np.repeat(whole.indices, 2), 2 * whole.indptr]
     result = type(whole)(tuple(halves), shape=whole.shape)
@@ -135,15 +135,15 @@ def test_columns_that_store_nothing():
 
 
 def test_large_batches_are_spread_out_in_pieces(monkeypatch):
-    monkeypatch.setattr("lacforest._forest_arrays._SPARSE_CELLS", 24)  # three rows at a time
+    monkeypatch.setattr("lacforest._model.arrays._SPARSE_CELLS", 24)  # three rows at a time
     forest = dense_forest()
     assert_array_equal(forest.predict_proba(sparse.csr_array(U)), forest.predict_proba(U))
     assert_array_equal(forest.apply(sparse.csr_array(U)), forest.apply(U))
 
 
 def test_a_code_table_beyond_memory_is_refused_before_it_is_made(monkeypatch):
-    # 2000 rows and 50,000 columns: dense codes take 100 MB here, and memory is said to be 64 MB.
-    monkeypatch.setattr(lacforest._coding, "_installed_memory", lambda: 1 << 26)
+    # 2000 rows and 50,000 columns: dense codes would take 100 MB, and the memory is set to 64 MB.
+    monkeypatch.setattr(lacforest._coding.ranks, "_installed_memory", lambda: 1 << 26)
     wide = sparse.random_array((2000, 50_000), density=1e-4, rng=rng, format="csr")
     forest = small_forest()
     before = dict(vars(forest))
@@ -153,5 +153,5 @@ def test_a_code_table_beyond_memory_is_refused_before_it_is_made(monkeypatch):
 
 
 def test_a_machine_that_does_not_tell_its_memory_is_not_asked(monkeypatch):
-    monkeypatch.setattr(lacforest._coding, "_installed_memory", lambda: None)
+    monkeypatch.setattr(lacforest._coding.ranks, "_installed_memory", lambda: None)
     assert_same_forest(small_forest().fit(sparse.csr_array(X), y, X_unlabeled=U), dense_forest())

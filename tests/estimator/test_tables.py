@@ -1,4 +1,4 @@
-"""The same numbers in other containers give the same forest."""
+"""The same numbers in different containers give the same forest."""
 
 import tempfile
 
@@ -105,7 +105,7 @@ def test_arrays_for_a_forest_of_frames_warn_as_in_scikit_learn():
 
 
 def strided(table):
-    """Every second row and column of a larger array that is NaN in between."""
+    """Return a strided view: every second row and column of a larger array filled with NaN."""
     large = np.full((2 * table.shape[0], 2 * table.shape[1]), np.nan)
     large[::2, ::2] = table
     return large[::2, ::2]
@@ -119,7 +119,7 @@ def on_disk(table):
 
 
 def unaligned(table):
-    """An array whose numbers do not begin at multiples of eight bytes."""
+    """Return an array that is not aligned to eight bytes."""
     raw = np.zeros(table.nbytes + 1, dtype=np.uint8)[1:]
     view = raw.view(table.dtype).reshape(table.shape)
     view[:] = table

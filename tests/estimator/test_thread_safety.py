@@ -1,4 +1,4 @@
-"""One model in many threads, and many fits at once: the same bits as one after the other."""
+"""Concurrent predictions and fits give bit-identical results to sequential ones."""
 
 import sys
 import threading
@@ -15,7 +15,7 @@ N_THREADS = 8
 
 
 def at_once(*calls):
-    """Results of calls that all start together, each in a thread of its own."""
+    """Return the results of calls that start together, each in its own thread."""
     barrier = threading.Barrier(len(calls))
 
     def start(call):
@@ -97,7 +97,7 @@ def test_fits_of_one_table_beside_predictions(rows):
 
 
 def test_saves_to_one_file_beside_loads(tmp_path, rows):
-    # Whoever renames last wins; nobody ever reads a mixture.
+    # The last rename wins, and readers never see a mixture of two files.
     path = tmp_path / "forest.lac"
     forests = [fitted_forest(random_state=seed) for seed in range(3)]
     forests[0].save(path)

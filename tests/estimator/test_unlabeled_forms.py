@@ -1,4 +1,4 @@
-"""Two ways to pass unlabelled rows, and the labels that come out of either."""
+"""The two ways to pass unlabelled rows, and the resulting labels."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from two_blobs import U, X, fitted_forest, small_forest, y
 
 WORDS = np.array(["cat", "dog"])
 
-# Rows of both kinds in a random order: labelled ones keep their order, and so do unlabelled ones.
+# A random interleaving that preserves the order of labelled and of unlabelled rows.
 n_rows = len(X) + len(U)
 is_unlabeled = np.isin(np.arange(n_rows), np.random.default_rng(0).permutation(n_rows)[: len(U)])
 X_mixed = np.empty((n_rows, 3))
@@ -70,7 +70,7 @@ def test_a_mark_that_no_row_bears_leaves_a_plain_forest(labels, mark):
 
 
 def test_marks_are_compared_by_value_not_by_text():
-    # "-1" in y is a class like any other when the mark is the number.
+    # The text "-1" in y is an ordinary class when the mark is the number.
     labels = np.where(y, "-1", "a")
     forest = small_forest(unlabeled_label=-1).fit(X, labels)
     assert forest.classes_.tolist() == ["-1", "a"]
@@ -99,6 +99,9 @@ def test_column_names_are_taken_from_marked_tables():
         (["<new>", "b"], "<new_>"),
         (["<new>", "<new_>"], "<new__>"),
         (["auto", "b"], "<new>"),
+        (np.array([0, 255], dtype=np.uint8), -1),
+        (np.array([2**63, 2**63 + 1], dtype=np.uint64), 2**64 - 1),
+        (np.array([2**64 - 2, 2**64 - 1], dtype=np.uint64), 2**64 - 3),
     ],
 )
 def test_automatic_new_label(known, expected):
@@ -128,6 +131,24 @@ def test_automatic_new_label_fits_a_narrow_type(dtype, known):
 
 
 @pytest.mark.parametrize(
+    "known",
+    [
+        np.array([2**63, 2**63 + 1], dtype=np.uint64),
+        np.array([2**60, 2**60 + 1]),
+        np.array([2**63 - 2, 2**63 - 1]),
+    ],
+    ids=["uint64", "int64", "largest int64"],
+)
+def test_large_labels_stay_apart(known):
+    forest = small_forest().fit(X, known[y], X_unlabeled=U)
+    assert forest.classes_.dtype == known.dtype
+    assert_array_equal(forest.known_classes_, known)
+    reference = fitted_forest()
+    expected = np.append(known, forest.new_label_)[reference.predict(U)]  # -1 is the last
+    assert_array_equal(forest.predict(U), expected)
+
+
+@pytest.mark.parametrize(
     ("labels", "new_label", "index"),
     [
         (y, -5, 0),
@@ -146,7 +167,7 @@ def test_classes_are_sorted_and_columns_follow_them(labels, new_label, index):
     assert forest.new_label_ == new_label
     assert forest.new_class_index_ == index
     assert forest.classes_.tolist() == sorted([*np.unique(labels).tolist(), new_label])
-    # The same trees in any order of columns: the new class is where classes_ says.
+    # The trees are the same for any order of columns; classes_ gives the position of the new class.
     probabilities, reference = forest.predict_proba(U), fitted_forest().predict_proba(U)
     assert_array_equal(np.delete(probabilities, index, axis=1), reference[:, 1:])
     assert_array_equal(probabilities[:, index], reference[:, 0])
@@ -158,7 +179,7 @@ def test_classes_are_sorted_and_columns_follow_them(labels, new_label, index):
 
 
 def test_the_mark_may_be_the_new_label():
-    # "unlabelled" in training and "new" in prediction are different things with one name.
+    # The same label may mean "unlabelled" in training and "new" in prediction.
     forest = small_forest(unlabeled_label=-1, new_label=-1).fit(X_mixed, mixed_y(y, -1, int))
     assert forest.new_label_ == -1
     assert_same_forest(forest, fitted_forest())
@@ -182,6 +203,6 @@ def test_without_unlabelled_rows_it_is_a_plain_forest(theta):
 
 
 def test_a_new_label_is_not_looked_at_in_a_plain_forest():
-    # The parameter says what to predict for new rows, and there will be none.
+    # The parameter sets the label of new rows, but there are none.
     forest = small_forest(new_label=0).fit(X, y)
     assert_array_equal(forest.classes_, [0, 1])

@@ -1,4 +1,4 @@
-"""What a fitted forest shows of itself: trees, paths, importances, scores, text."""
+"""Views of a fitted forest: trees, paths, importances, scores and text."""
 
 from itertools import pairwise
 
@@ -34,7 +34,7 @@ def unlabelled_of(kind):
 
 
 def paths_by_tree(forest, table):
-    """Dense 0/1 arrays of shape (n_rows, n_nodes), one a tree, from decision_path."""
+    """Dense 0/1 arrays of shape (n_rows, n_nodes) from decision_path, one per tree."""
     indicator, start = forest.decision_path(table)
     dense = indicator.toarray()
     return [dense[:, first:end] for first, end in pairwise(start)]
@@ -74,7 +74,7 @@ def test_step_one_is_a_tree_at_the_head(kind):
             assert n_first == 0
             continue
         assert n_first >= 1
-        # Both children of a node are of one step, and no node of Step I hangs below Step II.
+        # Both children of a node belong to the same step, and no node of Step I is below Step II.
         inner = tree.children_left >= 0
         left, right = tree.children_left[inner], tree.children_right[inner]
         assert_array_equal(tree.phase[left], tree.phase[right])
@@ -167,7 +167,7 @@ def test_distributions_sum_to_one(kind):
 
 @pytest.mark.parametrize("kind", ["default", "weights", "missing"])
 def test_unlabelled_rows_are_counted_in_whole_numbers(kind):
-    # They weigh 1 whatever labelled rows weigh.
+    # Their weight is 1, independent of the weights of labelled rows.
     for tree in KINDS[kind].estimators_:
         assert_array_equal(tree.n_unlabeled, np.rint(tree.n_unlabeled))
 

@@ -20,7 +20,7 @@ OPTIONS = pytest.mark.parametrize(
 
 
 def assert_same_trees(one, other, table):
-    """Same nodes and the same counts in them, whatever the counts are stored as."""
+    """Assert the same nodes with the same counts, independent of how counts are stored."""
     assert_same_forest(one, other)
     assert_array_equal(one.predict_proba(table), other.predict_proba(table))
     for tree, other_tree in zip(one.estimators_, other.estimators_, strict=True):
@@ -72,7 +72,7 @@ def test_a_class_whose_rows_weigh_nothing_stays_a_class():
     assert_array_equal(forest.classes_, [-1, 0, 1])
     probabilities = forest.predict_proba(X)
     assert_array_equal(probabilities[:, 2], 0.0)
-    # The trees are those of a forest that never heard of the class.
+    # The trees equal those of a forest fitted without the class.
     alone = small_forest().fit(X[y == 0], y[y == 0], X_unlabeled=U)
     assert_array_equal(probabilities[:, :2], alone.predict_proba(X))
 
@@ -121,17 +121,21 @@ def test_larger_weights_reach_min_samples_leaf_sooner():
 
 @UNLABELED
 def test_class_weights_are_weights_of_their_rows(unlabeled):
-    by_class = small_forest(class_weight={0: 2.5, 1: 0.5}).fit(X_coarse, y, X_unlabeled=unlabeled)
-    by_row = small_forest().fit(
+    # Rows of a class weight are no rows of that class in deployment: hold shares fixed.
+    by_class = small_forest(class_weight={0: 2.5, 1: 0.5}, known_shares="labeled")
+    by_class.fit(X_coarse, y, X_unlabeled=unlabeled)
+    by_row = small_forest(known_shares="labeled").fit(
         X_coarse, y, sample_weight=np.where(y, 0.5, 2.5), X_unlabeled=unlabeled
     )
     assert_same_trees(by_class, by_row, U_coarse)
 
 
 def test_class_weights_multiply_sample_weights():
-    both = small_forest(class_weight={1: 3}).fit(X, y, sample_weight=counts, X_unlabeled=U)
+    both = small_forest(class_weight={1: 3}, known_shares="labeled")
+    both.fit(X, y, sample_weight=counts, X_unlabeled=U)
     product = counts * np.where(y, 3, 1)
-    assert_same_trees(both, small_forest().fit(X, y, sample_weight=product, X_unlabeled=U), U)
+    by_row = small_forest(known_shares="labeled").fit(X, y, sample_weight=product, X_unlabeled=U)
+    assert_same_trees(both, by_row, U)
 
 
 def test_a_class_that_is_not_named_weighs_one():
@@ -178,7 +182,7 @@ def test_weights_of_marked_rows_are_not_used():
 
 
 def test_weights_are_those_of_the_rows_they_stand_beside():
-    # The order of rows must not part a row from its weight.
+    # Reordering rows must keep each row together with its weight.
     order = np.random.default_rng(2).permutation(len(X))
     forest = small_forest().fit(X, y, sample_weight=counts, X_unlabeled=U)
     shuffled = small_forest().fit(X[order], y[order], sample_weight=counts[order], X_unlabeled=U)

@@ -1,4 +1,4 @@
-"""Two known blobs, deployed rows that hold a third one, and what a refused fit must leave alone."""
+"""Two known blobs, deployed rows with a third one, and checks that a failed fit changes nothing."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def _blob(center, n_rows):
 
 X = np.vstack([_blob([0, 0, 0], 30), _blob([4, 0, 0], 30)])
 y = np.repeat([0, 1], 30)
-# As many known as new rows: theta is 0.5. Its length is not that of X.
+# As many known as new rows, so theta is 0.5. The number of rows differs from that of X.
 U = np.vstack([_blob([0, 0, 0], 20), _blob([4, 0, 0], 20), _blob([2, 6, 0], 40)])
 for _shared in (X, y, U):
     _shared.flags.writeable = False
@@ -30,13 +30,13 @@ def fitted_forest(**parameters):
 
 
 def assert_same_vars(before, after):
-    """The same objects under the same names: nothing was set, replaced or lost."""
+    """Assert that the attributes are the same objects under the same names."""
     assert list(after) == list(before)
     assert [name for name in before if after[name] is not before[name]] == []
 
 
 def assert_refused(error, match, parameters=None, **arguments):
-    """A fit raises exactly `error`; a fresh estimator stays fresh, a fitted one keeps its fit."""
+    """Assert that fit raises exactly `error` and leaves estimators, fitted or not, unchanged."""
     arguments = {"X": X, "y": y, "X_unlabeled": U} | arguments
     fresh, fitted = small_forest(), fitted_forest()
     expected = fitted.predict_proba(U)

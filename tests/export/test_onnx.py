@@ -1,4 +1,4 @@
-"""ONNX models give what the forest gives."""
+"""ONNX models give the same predictions as the forest."""
 
 import sys
 
@@ -39,7 +39,7 @@ def fitted(labels=TOY.y_labeled, n_trees=10, **options):
 
 
 def assert_same_labels(forest, given, rows):
-    """Labels agree, but for rows whose two best classes are as close as float32 can tell."""
+    """Assert that labels agree, except where the two best classes tie in float32."""
     probabilities = np.sort(forest.predict_proba(rows), axis=1)
     is_clear = np.ones(len(rows), dtype=bool)
     if probabilities.shape[1] > 1:
@@ -76,7 +76,7 @@ def test_random_rows_with_missing_values(input_type):
 
 
 def rows_around_thresholds(forest, input_type):
-    """Rows that lie on a threshold, or as close to it as the type allows."""
+    """Rows that lie on a threshold, or next to it in the given type."""
     cuts = np.concatenate([tree.threshold[tree.feature == 0] for tree in forest.estimators_])
     near = cuts.astype(input_type)
     below, above = (np.nextafter(near, near.dtype.type(end)) for end in (-np.inf, np.inf))
@@ -93,7 +93,7 @@ def test_rows_next_to_thresholds(input_type):
 
 
 def test_nearest_rounding_would_not_do():
-    """The test above can fail: thresholds that are rounded to nearest send rows elsewhere."""
+    """Show that the test above can fail: thresholds rounded to nearest misroute rows."""
     forest = fitted()
     model = to_onnx(forest)
     cuts = np.concatenate([tree.threshold for tree in forest.estimators_])
@@ -120,7 +120,7 @@ def test_labels_keep_their_type(names, kind):
     labels = np.array(names)[(TOY.y_labeled == TOY.y_labeled[0]).astype(int)]
     forest = LACForestClassifier(5, random_state=0)
     if kind == "b":
-        forest.fit(TOY.X_labeled, labels)  # a new class would make numbers of them
+        forest.fit(TOY.X_labeled, labels)  # with a new class they would become numbers
     else:
         forest.set_params(theta=0.5).fit(TOY.X_labeled, labels, X_unlabeled=TOY.X_unlabeled)
     found = run(to_onnx(forest), TOY.X_unlabeled.astype(np.float32))["label"]
@@ -132,7 +132,7 @@ def test_labels_keep_their_type(names, kind):
 def test_labels_that_onnx_has_no_type_for():
     forest = fitted()
     forest.classes_ = np.array(["a", 1, None], dtype=object)
-    with pytest.raises(TypeError, match="ONNX has no type for labels of different kinds"):
+    with pytest.raises(TypeError, match="ONNX has no type for labels of different types"):
         to_onnx(forest)
 
 
@@ -185,5 +185,5 @@ def test_bad_arguments(monkeypatch):
     with pytest.raises(NotFittedError):
         to_onnx(LACForestClassifier())
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(ModuleNotFoundError, match=r"install lacforest with its extra \[onnx\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs onnx, .* 'lacforest\[onnx\]'"):
         to_onnx(fitted())

@@ -1,4 +1,4 @@
-"""Dictionaries of trees: what they predict, and what SHAP makes of them."""
+"""Dictionaries of trees: their predictions and their SHAP values."""
 
 import warnings
 
@@ -21,13 +21,13 @@ from lacforest.export import to_sklearn_like
 @pytest.fixture(scope="module")
 def shap():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of others, about others
+        warnings.simplefilter("ignore")  # raised by other libraries
         return pytest.importorskip("shap")
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Five features, the last of noise, some values missing."""
+    """Five features, the last one noise, with some missing values."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(260, 5))
     y = np.repeat(["a", "b"], 50)

@@ -10,7 +10,7 @@ except ModuleNotFoundError:
 
 
 class _WithoutTorch(pytest.Module):
-    """A test file that is not imported."""
+    """A test file that is skipped without being imported."""
 
     def collect(self):
         pytest.skip("torch or safetensors is not installed (extra [deep])")
@@ -22,7 +22,7 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread():
-    """Networks this small are slower on more threads, far slower on a busy machine."""
+    """Use one thread: networks this small are slower on more, especially on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -18,7 +18,7 @@ TRUTH = np.repeat([0, 1, -1, -1], 30)
 
 
 def bars(kinds, n_rows, size=8, channels=1):
-    """Grey images as bytes: 0 is a horizontal bar, 1 a vertical one, 2 a filled square."""
+    """Greyscale images as bytes: class 0 is a horizontal bar, 1 a vertical bar, 2 a square."""
     images = _rng.integers(0, 40, size=(len(kinds) * n_rows, channels, size, size))
     for number, image in enumerate(images):
         kind, place = kinds[number // n_rows], _rng.integers(1, size - 3)
@@ -38,7 +38,7 @@ for _shared in (X, y, U, IMAGES, UNLABELED_IMAGES):
 
 
 def small_forest(**parameters):
-    """A forest that trains in a blink."""
+    """A forest that trains quickly."""
     defaults = {
         "theta": 0.5,
         "depth": 3,

@@ -1,4 +1,4 @@
-"""Every message about input: what was wrong, where, what to do. A refused fit changes nothing."""
+"""Every error message about input: problem, place, remedy. A failed fit changes nothing."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def with_value(rows, value, place):
 
 
 def assert_refused(error, match, parameters=None, images=False, **arguments):
-    """A fit raises exactly `error`, and a fitted forest keeps its fit."""
+    """Assert that fit raises exactly `error`, and that a fitted forest is unchanged."""
     data = (IMAGES, IMAGE_LABELS, UNLABELED_IMAGES) if images else (X, y, U)
     arguments = dict(zip(("X", "y", "X_unlabeled"), data, strict=True)) | arguments
     forest = fitted_forest().set_params(**(parameters or {}))
@@ -75,7 +75,7 @@ class Stream(IterableDataset):
         ({"X": np.zeros((4, 1, 0, 3))}, "which hold nothing"),
         ({"X": np.full((80, 1, 8, 8), "a")}, "holds values of type <U1, which are no pixels"),
         ({"X": torch.zeros(80, 3, dtype=torch.complex64)}, "dense tensor of real numbers"),
-        ({"X": np.array([["a", "b"]] * 80)}, "X holds text"),
+        ({"X": np.array([["a", "b"]] * 80)}, "X contains text"),
         ({"X": Items([])}, "X has no rows"),
         (
             {"X": Items([torch.zeros(3)] * 80), "y": None},
@@ -116,7 +116,7 @@ def test_pixels_that_are_no_numbers(value, name):
     assert_refused(
         ValueError, rf"X contains {name}, first in row 7 at \(0, 2, 5\)", images=True, X=images
     )
-    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     with pytest.raises(ValueError, match=f"X contains {name}, first in row 7"):
         forest.predict(images)
 
@@ -125,21 +125,21 @@ def test_large_but_finite_pixels_are_no_nan():
     images = IMAGES.astype(np.float32)
     images[0] = 1e38
     small_forest(epochs=1, learning_rate=1e-3, final_learning_rate=0.0).fit(
-        IMAGES, IMAGE_LABELS, UNLABELED_IMAGES
+        IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES
     )
     with pytest.raises(ValueError, match="X contains infinity"):
-        small_forest(epochs=1).fit(IMAGES * 1e300, IMAGE_LABELS, UNLABELED_IMAGES)
+        small_forest(epochs=1).fit(IMAGES * 1e300, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
 
 
 def test_other_images_than_in_fit():
-    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     for other, shape in ((bars([0], 3, size=9), "1, 9, 9"), (bars([0], 3, channels=3), "3, 8, 8")):
         with pytest.raises(
             ValueError, match=rf"\({shape}\), but .* fitted on rows of shape \(1, 8"
         ):
             forest.predict(other)
     with pytest.raises(ValueError, match="X_unlabeled has rows of shape"):
-        small_forest().fit(IMAGES, IMAGE_LABELS, bars([0], 3, size=9))
+        small_forest().fit(IMAGES, IMAGE_LABELS, X_unlabeled=bars([0], 3, size=9))
     with pytest.raises(ValueError, match="rows of shape"):
         forest.predict(np.zeros((3, 64)))
     with pytest.raises(ValueError, match="3 features"):
@@ -147,7 +147,7 @@ def test_other_images_than_in_fit():
 
 
 def test_the_network_overflows_in_prediction():
-    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     far = np.full((2, 1, 8, 8), 0.5, dtype=np.float32)
     far[1] = np.where(np.indices((8, 8)).sum(axis=0) % 2, 3e38, -3e38)
     with pytest.raises(ValueError, match=r"overflows on 1 row.*first on row 1"):
@@ -167,13 +167,15 @@ def test_the_network_overflows_in_prediction():
 )
 def test_encoders_that_do_not_fit(encoder, match):
     if match is None:
-        small_forest(encoder=encoder, epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+        small_forest(encoder=encoder, epochs=1).fit(
+            IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES
+        )
     else:
         assert_refused(ValueError, match, {"encoder": encoder}, images=True)
 
 
 class Mean(torch.nn.Module):
-    """Loses the batch dimension."""
+    """An encoder that drops the batch dimension."""
 
     def forward(self, rows):
         return rows.mean(dim=0)
@@ -196,7 +198,9 @@ def test_encoders_that_return_nonsense():
     assert_refused(TypeError, "must return a torch.nn.Module, got 3", {"encoder": lambda shape: 3})
     assert_refused(ValueError, "the cnn encoder takes images", {"encoder": "cnn"})
     with pytest.raises(ValueError, match="needs at least 4 x 4 pixels, got 2 x 2"):
-        small_forest().fit(IMAGES[..., :2, :2], IMAGE_LABELS, UNLABELED_IMAGES[..., :2, :2])
+        small_forest().fit(
+            IMAGES[..., :2, :2], IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES[..., :2, :2]
+        )
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,11 @@ def test_encoders_that_return_nonsense():
         ({"momentum": 1.5}, ValueError, "momentum must be at least 0 and at most 1"),
         ({"weight_decay": -1e-3}, ValueError, "weight_decay must be at least 0"),
         ({"max_grad_norm": 0.0}, ValueError, "max_grad_norm must be above 0"),
-        ({"precision": "int8"}, ValueError, "precision must be one of float32, bfloat16, float16"),
+        (
+            {"precision": "int8"},
+            ValueError,
+            "precision must be one of auto, float32, bfloat16, float16",
+        ),
         ({"early_stopping": 1}, TypeError, "early_stopping must be True or False"),
         ({"patience": 0}, ValueError, "patience must be at least 1"),
         ({"validation_fraction": 0.0}, ValueError, "validation_fraction must be above 0 and at"),
@@ -241,7 +249,7 @@ def test_encoders_that_return_nonsense():
         ({"resume": "yes"}, TypeError, "resume must be True or False"),
         ({"resume": True}, ValueError, "resume=True needs a file to go on from"),
         ({"verbose": -1}, ValueError, "verbose must be at least 0"),
-        ({"new_label": 1}, ValueError, "new_label 1 is a label in y already"),
+        ({"new_label": 1}, ValueError, "new_label 1 is already a label in y"),
     ],
 )
 @pytest.mark.skipif(torch.cuda.is_available(), reason="one message is about a missing GPU")
@@ -285,7 +293,7 @@ def test_validation_rows(arguments, match):
 def test_unlabelled_rows_given_twice():
     assert_refused(ValueError, "given twice", {"unlabeled_label": -7})
     assert_refused(
-        ValueError, "y holds no label", {"unlabeled_label": 0}, X_unlabeled=None, y=np.zeros(80)
+        ValueError, "y contains no label", {"unlabeled_label": 0}, X_unlabeled=None, y=np.zeros(80)
     )
 
 

@@ -1,4 +1,4 @@
-"""The contract of the classifier, in all the forms that rows come in."""
+"""The contract of the classifier, for all supported forms of rows."""
 
 import pickle
 
@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch.utils.data import Dataset, TensorDataset
 
-from lacforest.mixture import BestBin, KernelMeanEmbedding
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 from lacforest.neural import CNNEncoder, DeepForest, MLPEncoder, VGG16Encoder
 from lacforest.neural._encoders import make_encoder
 
@@ -76,10 +76,10 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not():
 def test_generators_of_torch_are_left_alone():
     torch.manual_seed(7)
     before = torch.get_rng_state()
-    forest = small_forest(encoder="cnn").fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(encoder="cnn").fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(8)
-    again = small_forest(encoder="cnn").fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    again = small_forest(encoder="cnn").fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     assert_array_equal(forest.novelty_score(IMAGES), again.novelty_score(IMAGES))
 
 
@@ -88,7 +88,7 @@ def test_without_unlabelled_rows_it_is_a_plain_forest():
     assert_array_equal(forest.classes_, [0, 1])
     assert forest.theta_ is None
     assert forest.score(X, y) > 0.95
-    with pytest.raises(ValueError, match="without unlabelled rows and knows no new class"):
+    with pytest.raises(ValueError, match="without unlabelled rows and has no new class"):
         forest.novelty_score(X)
 
 
@@ -124,7 +124,7 @@ def test_tensors_are_tables_too():
 
 
 def test_large_offsets_lose_no_digits():
-    # In float32, steps of 1.7e9 are 128.
+    # In float32, neighbouring values near 1.7e9 differ by 128.
     moved = small_forest(epochs=40).fit(X + 1.7e9, y, X_unlabeled=U + 1.7e9)
     assert (moved.predict(U + 1.7e9) == TRUTH).mean() > 0.95
 
@@ -136,7 +136,7 @@ def test_constant_columns_and_far_outliers_are_harmless(forest):
 
 
 class Lazy(Dataset):
-    """Images that are made when they are asked for, with or without labels."""
+    """Images that are generated on access, with or without labels."""
 
     def __init__(self, images, labels=None):
         self.images, self.labels = images, labels
@@ -151,7 +151,7 @@ class Lazy(Dataset):
 
 def test_images_in_all_forms_give_the_same_forest():
     arguments = {"epochs": 2}
-    expected = small_forest(**arguments).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    expected = small_forest(**arguments).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     assert expected.input_shape_ == (1, 8, 8)
     assert expected.n_features_in_ == 64
     assert isinstance(expected.module_.encoder, CNNEncoder)
@@ -175,10 +175,10 @@ def test_images_in_all_forms_give_the_same_forest():
 def test_images_are_learned():
     truth = np.repeat(["flat", "tall", "<new>", "<new>"], 30)
     accuracies = []
-    # One start in eight or so ends with a known kind in a leaf of the new one.
+    # About one initialisation in eight puts a known class into a leaf of the new class.
     for seed in range(3):
         forest = small_forest(epochs=80, batch_size=128, random_state=seed)
-        forest.fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+        forest.fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
         accuracies.append((forest.predict(UNLABELED_IMAGES) == truth).mean())
     assert np.median(accuracies) > 0.9
 
@@ -186,7 +186,7 @@ def test_images_are_learned():
 def test_own_module_is_trained_on_and_left_as_it_is():
     own = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU())  # 4 x 6 x 6, flattened
     before = [parameter.detach().clone() for parameter in own.parameters()]
-    forest = small_forest(encoder=own).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(encoder=own).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     assert all(torch.equal(a, b) for a, b in zip(own.parameters(), before, strict=True))
     assert not torch.equal(forest.module_.encoder[0].weight, before[0])
     assert forest.module_.forest.n_features == 144
@@ -221,16 +221,18 @@ def test_named_encoders():
 
 def test_theta_is_estimated():
     forest = small_forest(theta="auto").fit(X, y, X_unlabeled=U)
-    assert isinstance(forest.theta_estimator_, KernelMeanEmbedding)
-    assert forest.theta_estimator_.subsample == 1000
+    assert isinstance(forest.theta_estimator_, RankMixture)
     assert abs(forest.theta_ - 0.5) < 0.15
+    of_paper = KernelMeanEmbedding(subsample=1000, n_subsamples=10, n_bootstrap=0)
+    embedded = small_forest(theta=of_paper).fit(X, y, X_unlabeled=U)
+    assert abs(embedded.theta_ - 0.5) < 0.15
     by_bins = small_forest(theta=BestBin(n_bootstrap=10)).fit(X, y, X_unlabeled=U)
     assert by_bins.theta_interval_[0] <= by_bins.theta_ <= by_bins.theta_interval_[1]
 
 
 def test_theta_of_images_is_estimated_on_flat_rows():
     forest = small_forest(theta=BestBin(n_bootstrap=0), epochs=1)
-    forest.fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest.fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     assert 0.2 < forest.theta_ < 0.8
 
 

@@ -1,4 +1,4 @@
-"""The experiments on images, on toys that train in seconds."""
+"""The image experiments, on synthetic data that train in seconds."""
 
 import gzip
 import json
@@ -8,25 +8,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest.datasets import load
-from lacforest.experiments import __main__ as command
-from lacforest.experiments._deep import (
-    DEPTH,
-    LAMBDA,
-    PAPER,
-    DeepExperiment,
-    DeepJob,
-    DeepOptions,
-    Point,
-    deep_rows,
-    deep_sweep_rows,
-    draw_deep_sweep,
-)
+from lacforest.experiments import command
+from lacforest.experiments._deep import DEPTH, LAMBDA, DeepExperiment, DeepJob, DeepOptions, Point
+from lacforest.experiments._deep_tables import PAPER, deep_rows, deep_sweep_rows, draw_deep_sweep
 
 SIZES = (8, 4, 3)
 
 
 def images(n_each):
-    """Each class has a bright row of its own."""
+    """Images in which each class has a different bright row."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(10), n_each)
     X = rng.integers(0, 60, size=(len(y), 28, 28))
@@ -107,7 +97,7 @@ def test_the_command_runs_and_goes_on(folder, capsys, monkeypatch):
     table = json.loads(shown.out)["table"]
     assert [row["choice"] for row in table] == ["choice 1", "choice 2", "mean", "deviation"]
     assert_allclose(table[2]["accuracy"], (table[0]["accuracy"] + table[1]["accuracy"]) / 2)
-    # The first job is not run again, and the second goes on after its first epoch.
+    # The first job is not repeated, and the second continues after its first epoch.
     assert started == ["toy/0/1/6", "toy/1/1/6", "toy/1/1/6"]
     assert "epoch 1 of 3" not in shown.err
     assert not list(results.parent.glob("*.safetensors"))
@@ -146,6 +136,16 @@ def test_the_table_has_the_figures_of_the_paper():
     assert set(PAPER) == {"mnist", "fmnist", "kuzushiji", "svhn", "cifar10"}
 
 
+def test_fast_settings(folder, capsys):
+    code, results = run(folder, "deep", "--fast", "--epochs", "1", "--choices", "1")
+    assert code == 0
+    header = json.loads(results.read_text().splitlines()[0])["configuration"]
+    assert header["fast"] is True
+    assert header["learning_rate"] is None
+    assert header["sizes"] == [8, 4, 3]
+    capsys.readouterr()
+
+
 def test_sweep_rows_are_means(tmp_path):
     results = [
         fake("fmnist", i, point, 0.1 * i + point.lambda_ce / 10)
@@ -164,8 +164,8 @@ def test_sweep_rows_are_means(tmp_path):
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        (["--labeled", "50"], "10 classes with at least 20 images; 4 hidden classes and 57 images"),
-        (["--datasets", "narrow"], "narrow has 3 features, which are no images"),
+        (["--labeled", "50"], "more than 4 classes with 57 images each are needed"),
+        (["--datasets", "narrow"], "narrow has 3 features, which do not match images"),
         (["--datasets", "absent"], "dataset 'absent' was not found"),
     ],
 )

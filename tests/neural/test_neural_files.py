@@ -1,16 +1,15 @@
 """Model files: safetensors, checked when they are read."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 import safetensors.torch
 import torch
+from neural_model_files import rewrite
 from neural_toys import IMAGE_LABELS, IMAGES, UNLABELED_IMAGES, U, X, fitted_forest, small_forest, y
 from numpy.testing import assert_array_equal
 
-from lacforest._persistence import ModelFileError
+from lacforest._model.container import ModelFileError
 from lacforest.mixture import BestBin
 from lacforest.neural import DeepLACForestClassifier
 
@@ -34,7 +33,7 @@ def test_round_trip_of_a_table_forest(tmp_path):
 
 
 def test_round_trip_of_an_image_forest(tmp_path):
-    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, UNLABELED_IMAGES)
+    forest = small_forest(epochs=1).fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
     forest.save(tmp_path / "forest")
     torch.manual_seed(3)
     before = torch.get_rng_state()
@@ -55,11 +54,11 @@ def test_an_encoder_of_ones_own_must_be_given_again(tmp_path):
     forest = fitted_forest(encoder=torch.nn.Linear(3, 5))
     forest.save(tmp_path / "forest")
     load = DeepLACForestClassifier.load
-    with pytest.raises(TypeError, match="an encoder of its own: pass it, load"):
+    with pytest.raises(TypeError, match="an encoder of its own: pass that encoder"):
         load(tmp_path / "forest")
     loaded = load(tmp_path / "forest", encoder=torch.nn.Linear(3, 5), device="cpu")
     assert_array_equal(loaded.predict_proba(U), forest.predict_proba(U))
-    with pytest.raises(ModelFileError, match="does not fit together"):
+    with pytest.raises(ModelFileError, match=r"cannot be loaded: (?s:.*)encoder\.weight"):
         load(tmp_path / "forest", encoder=torch.nn.Linear(3, 6), device="cpu")
     fitted_forest().save(tmp_path / "named")
     with pytest.raises(TypeError, match="was fitted with the named encoder 'auto'"):
@@ -86,15 +85,6 @@ def saved(tmp_path):
     return path
 
 
-def rewrite(path, change):
-    """Change the header or the tensors of a file."""
-    with safetensors.safe_open(str(path), framework="pt") as file:
-        entry = json.loads(file.metadata()["lacforest"])
-        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    change(entry, tensors)
-    safetensors.torch.save_file(tensors, path, {"lacforest": json.dumps(entry)})
-
-
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -102,12 +92,23 @@ def rewrite(path, change):
         (lambda entry, _: entry.update(kind="checkpoint"), "is a checkpoint, where a deep forest"),
         (lambda entry, _: entry.update(header=3), "has a damaged header"),
         (lambda entry, _: entry.pop("header"), "not one that lacforest wrote"),
-        (lambda entry, _: entry["header"].pop("hidden"), "the header of .* is damaged"),
-        (lambda entry, _: entry["header"].pop("sizes"), "does not fit together"),
-        (lambda entry, _: entry["header"].update(sizes=[16, 2, 3, 40]), "sizes .* do not belong"),
-        (lambda entry, _: entry["header"].update(new_class_index=None), "2 known classes do not"),
-        (lambda _, tensors: tensors.pop("module.head.bias"), "does not fit together"),
-        (lambda _, tensors: tensors["leaf_proportions"].mul_(2), "are no shares"),
+        (lambda entry, _: entry["header"].update(estimator="Tree"), "holds a Tree, not a Deep"),
+        (lambda entry, _: entry["header"].update(input_shape=[5]), "do not have 3 features"),
+        (lambda entry, _: entry["header"].update(theta=2.0), "theta is invalid"),
+        (lambda entry, _: entry["header"].pop("lists"), "KeyError: 'lists'"),
+        (lambda entry, _: entry["header"].pop("sizes"), "KeyError: 'sizes'"),
+        (lambda entry, _: entry["header"].update(sizes=[16, 2, 3, 40]), "sizes .* make no network"),
+        (lambda entry, _: entry["header"].update(sizes=[16, 3]), "sizes .* do not belong"),
+        (
+            lambda entry, _: entry["header"]["parameters"].update(depth=40),
+            "cannot be loaded: .*depth must be at most 16",
+        ),
+        (
+            lambda entry, _: entry["header"].update(new_class_index=None),
+            "the number of classes",
+        ),
+        (lambda _, tensors: tensors.pop("module.head.bias"), "'head.bias' are missing"),
+        (lambda _, tensors: tensors["fitted.leaf_proportions"].mul_(2), "are no shares"),
         (lambda _, tensors: tensors["module.head.bias"].fill_(torch.nan), "are not finite"),
     ],
 )

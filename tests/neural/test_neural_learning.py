@@ -1,4 +1,4 @@
-"""A learning test that can fail: digits with four classes hidden, against thresholded softmax."""
+"""Learning on digits with four hidden classes, compared with a thresholded softmax."""
 
 import numpy as np
 import torch
@@ -64,7 +64,7 @@ def test_the_deep_forest_beats_thresholded_softmax():
     auc = new_class_auc(split.y_test, forest.novelty_score(split.X_test), new_label=split.new_label)
 
     novelty, closed = softmax_baseline(split)
-    # The threshold is chosen on the test rows themselves: no rule can do better.
+    # The threshold is chosen on the test rows, so no other threshold is better.
     best = max(
         accuracy_score(split.y_test, np.where(novelty >= threshold, split.new_label, closed))
         for threshold in np.unique(novelty)

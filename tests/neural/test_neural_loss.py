@@ -1,4 +1,4 @@
-"""Definition 2, the loss, and the leaves after training."""
+"""Definition 2, the loss, and leaf statistics after training."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from lacforest.neural._leaves import class_probabilities
 
 @st.composite
 def batches(draw, n_classes=3):
-    """Leaf probabilities of labelled and unlabelled rows, labels and theta; ragged sizes."""
+    """Leaf probabilities of labelled and unlabelled rows, labels and theta, of various sizes."""
     seed = draw(st.integers(0, 2**32 - 1))
     depth, n_trees = draw(st.integers(2, 8)), draw(st.integers(1, 5))
     n_labeled, n_unlabeled = draw(st.integers(1, 9)), draw(st.integers(1, 7))

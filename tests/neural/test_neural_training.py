@@ -34,14 +34,14 @@ def test_batches_of_an_epoch(n_labeled, n_unlabeled, batch_size, seed):
         assert max(sizes) <= batch_size
         assert max(sizes) - min(sizes) <= 1
         seen = np.bincount(np.concatenate([pair[side] for pair in pairs]), minlength=n_rows)
-        assert seen.max() - seen.min() <= 1  # everyone once before anyone twice
+        assert seen.max() - seen.min() <= 1  # every row occurs once before any row occurs twice
     larger = 0 if n_labeled >= n_unlabeled else 1
     rows = np.concatenate([pair[larger] for pair in pairs])
     assert_array_equal(np.sort(rows), np.arange(max(n_labeled, n_unlabeled)))
 
 
 def test_all_parameters_are_trained():
-    """In particular those of the trees: in the authors' program they never move."""
+    """Also the parameters of the trees, which the authors' program does not update."""
     states = []
     fitted_forest(
         epochs=2,
@@ -100,16 +100,17 @@ def kill_after(epoch):
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("images", [False, True])
 def test_resume_is_the_same_as_never_stopped(tmp_path, images, precision):
-    data = (IMAGES, IMAGE_LABELS, UNLABELED_IMAGES) if images else (X, y, U)
+    rows = (IMAGES, IMAGE_LABELS, UNLABELED_IMAGES) if images else (X, y, U)
+    data = dict(zip(("X", "y", "X_unlabeled"), rows, strict=True))
     parameters = {"epochs": 7, "early_stopping": True, "precision": precision}
-    whole = small_forest(**parameters).fit(*data)
+    whole = small_forest(**parameters).fit(**data)
     parameters |= {"checkpoint": tmp_path / "run.safetensors", "checkpoint_every": 2}
     with pytest.raises(KilledError):
-        small_forest(**parameters, callbacks=[kill_after(5)]).fit(*data)
+        small_forest(**parameters, callbacks=[kill_after(5)]).fit(**data)
     epochs = []
     resumed = small_forest(
         **parameters, resume=True, callbacks=[lambda end: epochs.append(end.epoch)]
-    ).fit(*data)
+    ).fit(**data)
     assert epochs == [5, 6, 7]
     assert resumed.history_ == whole.history_
     assert resumed.best_epoch_ == whole.best_epoch_
@@ -168,7 +169,7 @@ def test_interrupting_says_how_to_go_on(tmp_path):
 
 
 class Poison(torch.nn.Module):
-    """Features that become NaN in the given call of training."""
+    """An encoder whose features become NaN in a given training call."""
 
     def __init__(self, at):
         super().__init__()
@@ -183,14 +184,14 @@ def test_a_loss_that_becomes_nan_stops_and_keeps_the_last_checkpoint(tmp_path):
     path = tmp_path / "run"
     forest = fitted_forest()
     expected = forest.predict_proba(U)
-    # Four batches an epoch: call 10 is batch 2 of epoch 3.
+    # With four batches per epoch, call 10 is batch 2 of epoch 3.
     forest.set_params(encoder=Poison(10), checkpoint=path, checkpoint_every=1, epochs=5)
     with pytest.raises(TrainingError, match=r"became nan in batch 2 of epoch 3.*after epoch 2 is"):
         forest.fit(X, y, X_unlabeled=U)
     assert path.exists()
     assert_array_equal(forest.predict_proba(U), expected)
     forest.set_params(encoder=Poison(2), checkpoint=tmp_path / "other")
-    with pytest.raises(TrainingError, match=r"batch 2 of epoch 1.*No epoch was kept in"):
+    with pytest.raises(TrainingError, match=r"batch 2 of epoch 1.*No epoch has been kept in"):
         forest.fit(X, y, X_unlabeled=U)
     forest.set_params(checkpoint=None)
     with pytest.raises(TrainingError, match="No checkpoint was kept: set checkpoint"):
@@ -208,7 +209,7 @@ class Overflowing(torch.autograd.Function):
 
 
 class BadGradient(torch.nn.Module):
-    """Values are fine, but the gradient of the last batch is not."""
+    """An encoder with finite values but an invalid gradient in the last batch."""
 
     def __init__(self, at):
         super().__init__()
@@ -273,7 +274,7 @@ def test_early_stopping_goes_back_to_the_best_epoch():
 
 def test_validation_accuracy_is_the_estimate_without_new_labels():
     forest = small_forest(epochs=6)
-    forest.fit(X, y, U, X_val=X[::2], y_val=y[::2], X_unlabeled_val=U[::2])
+    forest.fit(X, y, X_unlabeled=U, X_val=X[::2], y_val=y[::2], X_unlabeled_val=U[::2])
     predicted = forest.predict(np.vstack([X[::2], U[::2]]))
     expected = augmented_accuracy_score(
         np.append(y[::2], np.full(60, -5)),
@@ -286,7 +287,9 @@ def test_validation_accuracy_is_the_estimate_without_new_labels():
 
 
 def test_validation_accuracy_by_labels_that_are_new():
-    forest = small_forest(epochs=6).fit(X, y, U, X_val=U, y_val=np.where(TRUTH < 0, 9, TRUTH))
+    forest = small_forest(epochs=6).fit(
+        X, y, X_unlabeled=U, X_val=U, y_val=np.where(TRUTH < 0, 9, TRUTH)
+    )
     assert_allclose(forest.history_["accuracy"][-1], (forest.predict(U) == TRUTH).mean())
 
 

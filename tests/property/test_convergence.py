@@ -14,7 +14,7 @@ CENTRES = np.array([[0.0, 0.0], [2.0, 0.5], [1.5, 2.5]])
 SHARES = np.array([(1 - THETA) * 0.6, (1 - THETA) * 0.4, THETA])
 LOW, HIGH = np.array([0.0, -0.2]), np.array([2.5, 3.0])
 SIZES = [200, 630, 2000, 6300, 20000]
-# The root mean square of 200 errors is known to 5%, so a slope over two decades to 0.02.
+# The root mean square of 200 errors has an error of 5%, so a slope over two decades has 0.02.
 N_REPETITIONS = 200
 # The node holds a share of about .34 of the unlabelled and .28 of the labelled rows.
 GAMMA = 0.15
@@ -66,7 +66,7 @@ def errors():
         repetitions = []
         for _ in range(N_REPETITIONS):
             counts, n_node = draw_node(rng, n_labeled, n_unlabeled)
-            # What Lemma 1 and Theorem 1 ask for.
+            # The conditions of Lemma 1 and Theorem 1.
             assert n_node >= GAMMA * n_unlabeled
             assert sum(counts) >= GAMMA * n_labeled
             shares = criterion.proportions(counts, n_node)
@@ -82,7 +82,7 @@ def slope(errors, column):
 
 
 def lemma_1(n_labeled, n_unlabeled, delta):
-    """The bound that the proof of Lemma 1 ends with, each of its three events at delta / 3."""
+    """The final bound in the proof of Lemma 1, with delta / 3 for each of its three events."""
     log = math.log(2 / (delta / 3))
     return (
         math.sqrt(log / (2 * n_labeled)) / GAMMA
@@ -92,7 +92,7 @@ def lemma_1(n_labeled, n_unlabeled, delta):
 
 
 def theorem_1(n_labeled, n_unlabeled, delta):
-    """The bound that the proof of Theorem 1 ends with."""
+    """The final bound in the proof of Theorem 1."""
     log_1 = math.log(6 / (delta / (2 * (KAPPA + 1))))
     log_2 = math.log(2 / (delta / (2 * KAPPA)))
     return (2 * KAPPA + 2) * (
@@ -103,7 +103,7 @@ def theorem_1(n_labeled, n_unlabeled, delta):
 
 
 def test_the_node_is_no_special_case():
-    # Not at the clip, not pure: errors are of first order there.
+    # The node is neither clipped nor pure, so errors are of first order.
     truth = posterior()
     assert truth.sum() == pytest.approx(1.0)
     assert ((truth > 0.1) & (truth < 0.8)).all()
@@ -115,7 +115,7 @@ def test_errors_shrink_with_the_square_root(errors, column):
 
 
 def test_estimates_have_no_bias_that_stays(errors):
-    # At the largest size the typical error is far below what a wrong constant would leave.
+    # At the largest size, the typical error is far below the bias of a wrong constant.
     assert errors[SIZES[-1]].mean(axis=0).max() < 0.01
 
 
@@ -129,7 +129,7 @@ def test_errors_stay_within_the_bounds_of_the_proofs(errors, delta):
 
 
 def test_a_wrong_theta_does_not_converge():
-    # The statistics above can tell: theta enters, and only the true one is right.
+    # The tests above can fail: with a wrong theta the estimates do not converge.
     rng = np.random.default_rng(1)
     size = SIZES[-1]
     counts, n_node = draw_node(rng, size, 2 * size)

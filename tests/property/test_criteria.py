@@ -1,4 +1,4 @@
-"""Definition 1 and Gini impurity as the compiled core computes them."""
+"""Definition 1 and Gini impurity in the compiled core."""
 
 import pytest
 from hypothesis import assume, example, given
@@ -8,7 +8,7 @@ from strategies import Children, children
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
 
-# Counts below 2**14 lose no more than a few units in the last place in any of the sums.
+# With counts below 2**14, the sums are exact to a few units in the last place.
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
 
 
@@ -58,7 +58,7 @@ def test_impurity_lies_in_the_unit_interval(cut):
 
 @given(cut=children())
 def test_impurity_without_augmented_rows_is_gini(cut):
-    # v = 0 where labelled rows explain all unlabelled ones, and where there are none of these.
+    # v = 0 where labelled rows explain all unlabelled ones, and where there are no unlabelled rows.
     criterion = compiled(cut)
     assume(sum(cut.node) > 0)
     plain = pytest.approx(float(twin.gini(cut.node)), **CLOSE)
@@ -87,8 +87,8 @@ def test_a_node_of_one_known_class_is_pure_where_nothing_is_new(cut, k, count):
 
 @given(cut=children())
 def test_estimated_new_rows_of_siblings_add_up(cut):
-    # n_u v counts new rows. Without the clip it is linear in the node, so children conserve it;
-    # with the clip they can only find more.
+    # n_u v estimates the number of new rows. Without the clip, the children sum to the node; with
+    # the clip, their sum can only be larger.
     criterion = compiled(cut)
 
     def n_new(counts, n_unlabeled):
@@ -109,7 +109,7 @@ def test_estimated_new_rows_of_siblings_add_up(cut):
 
 
 @given(cut=children())
-# One side holds unlabelled rows only, and the clip is met exactly.
+# First, one side has unlabelled rows only; second, both sides are exactly at the clip.
 @example(cut=Children([0], 3, [5], 5, 0, 5, 8))
 @example(cut=Children([2], 2, [3], 3, 0, 5, 5))
 def test_constant_time_loss_is_the_reduction_of_definition_1(cut):
@@ -138,7 +138,7 @@ def test_reduction_does_not_depend_on_the_names_of_sides_and_classes(cut):
 
 @given(cut=children())
 def test_augmented_reduction_of_a_copy_is_zero(cut):
-    # Children with the proportions of their node tell nothing.
+    # Children with the same proportions as their node do not reduce the impurity.
     assume(cut.right_unlabeled > 0)
     doubled = AugmentedGiniCriterion(float(cut.theta), 2 * cut.n_labeled, 2 * cut.n_unlabeled)
     same = cut.right, cut.right_unlabeled

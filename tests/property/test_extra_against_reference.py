@@ -1,4 +1,4 @@
-"""The compiled extremely randomised trees and the naive ones, tree by tree."""
+"""Compare the compiled extremely randomised trees with the naive ones, tree by tree."""
 
 import warnings
 
@@ -9,16 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from reference.extra_trees import deepen, grow_extra_trees
-from reference.forest import n_pseudo_labels, top_rows
+from reference.forest import n_pseudo_labels, pseudo_label_cap, top_rows
+from reference.random import limit_unlabeled
 from strategies import Problem, problems, seeds
 
 from lacforest import LACExtraTreesClassifier
-from lacforest._tree_view import TreeViews
+from lacforest._model.tree_view import TreeViews
 
 N_EXPLORERS = 2
 N_TREES = 3  # two on pseudo-labels and, with refinement="both", one on drawn labels
 slow = settings(max_examples=60)
 min_leaves = st.integers(1, 6)
+caps = st.sampled_from([None, 0.2, 0.5, 1.0, 2.0])
 
 
 def fit(problem, seed, min_leaf, refinement="both", **parameters):
@@ -29,12 +31,15 @@ def fit(problem, seed, min_leaf, refinement="both", **parameters):
         min_explored_leaf=min_leaf,
         refinement=refinement,
         max_features=problem.max_features,
+        known_shares="labeled",
         random_state=seed,
         **parameters,
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Step I found no feasible split", UserWarning)
-        return forest.fit(problem.X, problem.y, problem.weight, X_unlabeled=problem.X_unlabeled)
+        return forest.fit(
+            problem.X, problem.y, sample_weight=problem.weight, X_unlabeled=problem.X_unlabeled
+        )
 
 
 def splits(tree):
@@ -59,11 +64,11 @@ def assert_same_trees(views, trees):
         assert list(found) == splits(tree)
 
 
-def check(problem, seed, min_leaf, refinement="both"):
-    forest = fit(problem, seed, min_leaf, refinement)
+def check(problem, seed, min_leaf, refinement="both", cap=1.0):
+    forest = fit(problem, seed, min_leaf, refinement, pseudo_cap=cap)
     n_hard = {"both": 2, "hard": N_TREES, "deepen": N_TREES}[refinement]
     naive = grow_extra_trees(
-        problem, N_EXPLORERS, N_TREES, n_hard, min_leaf, seed, forest.pseudo_labels_.tolist()
+        problem, N_EXPLORERS, N_TREES, n_hard, min_leaf, seed, forest.pseudo_labels_.tolist(), cap
     )
     assert_allclose(forest.unlabeled_score_, naive.scores, rtol=0, atol=1e-12)
     n_pseudo = n_pseudo_labels(problem.theta, problem.n_unlabeled)
@@ -71,7 +76,7 @@ def check(problem, seed, min_leaf, refinement="both"):
     if not border_is_tied(forest):
         assert forest.pseudo_labels_.tolist() == top_rows(naive.scores, n_pseudo)
     if refinement == "deepen":
-        naive = deepen(problem, naive, seed, N_TREES)
+        naive = deepen(problem, naive, seed, N_TREES, cap)
     else:
         explored = TreeViews(forest._explored, None, forest._column_order())
         assert_same_trees(explored, naive.explored)
@@ -104,9 +109,35 @@ def test_integer_weights(problem, seed, min_leaf):
 
 
 @slow
-@given(problem=problems(), seed=seeds, min_leaf=min_leaves)
-def test_deepened_trees(problem, seed, min_leaf):
-    check(problem, seed, min_leaf, "deepen")
+@given(problem=problems(), seed=seeds, min_leaf=min_leaves, cap=caps)
+def test_deepened_trees(problem, seed, min_leaf, cap):
+    check(problem, seed, min_leaf, "deepen", cap)
+
+
+@slow
+@given(problem=problems(with_weight=True), seed=seeds, cap=caps)
+def test_rows_of_capped_trees(problem, seed, cap):
+    check(problem, seed, 3, "both", cap)
+
+
+@slow
+@given(problem=problems(), seed=seeds, cap=caps)
+def test_a_cap_that_does_not_bind_changes_nothing(problem, seed, cap):
+    limit = pseudo_label_cap(problem, cap)
+    binds = cap is not None and limit < n_pseudo_labels(problem.theta, problem.n_unlabeled)
+    one, other = (fit(problem, seed, 3, "hard", pseudo_cap=c) for c in (cap, None))
+    assert binds or (one._forest.nodes == other._forest.nodes).all()
+
+
+def test_each_row_is_drawn_equally_often():
+    # Of the naive draw; other tests compare the compiled one with it.
+    n_trees, n_labeled, n_new, cap = 4_000, 4, 6, 3
+    chosen = np.zeros(n_labeled + n_new)
+    for seed in range(n_trees):
+        rows, _ = limit_unlabeled(list(range(n_labeled + n_new)), n_labeled, cap, seed)
+        chosen[rows] += 1
+    assert_allclose(chosen[:n_labeled], n_trees)
+    assert_allclose(chosen[n_labeled:] / n_trees, cap / n_new, atol=5 * 0.5 / n_trees**0.5)
 
 
 def test_a_larger_problem(global_random_seed):
@@ -125,7 +156,7 @@ def test_a_larger_problem(global_random_seed):
 @given(problem=problems(), seed=seeds, min_leaf=min_leaves)
 @settings(max_examples=40)
 def test_every_row_of_the_table_goes_where_codes_say(problem, seed, min_leaf):
-    # Step I counts by codes; the frozen trees walk floats.
+    # Step I routes rows by codes, the frozen trees by floats.
     forest = fit(problem, seed, min_leaf, "hard")
     explored = forest._explored
     leaves = explored.leaves(problem.everyone, 1) + explored.tree_start[:-1]
@@ -149,7 +180,7 @@ def test_leaves_of_step_one_keep_their_minimum(problem, seed):
 
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e-300, 0.0), (1e308, -0.5e308)])
 def test_cuts_are_uniform_between_the_extremes(scale, shift):
-    # One cut a tree over the values 0, 1, 10: a tenth of all cuts lie below 1.
+    # One cut per tree over the values 0, 1, 10: a tenth of all cuts are below 1.
     values = np.array([0.0, 1.0, 10.0] * 4) / 10 * scale + shift
     forest = LACExtraTreesClassifier(
         2_000, max_depth=1, refinement="hard", n_explorers=1, random_state=0

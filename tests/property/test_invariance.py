@@ -1,4 +1,4 @@
-"""What may change in the data without changing the forest, or what it says."""
+"""Changes of the data that do not change the forest or its predictions."""
 
 import numpy as np
 from forests import assert_same_forest, border_is_tied, n_explored
@@ -27,11 +27,11 @@ def test_scaling_by_a_power_of_two_changes_no_prediction(problem, seed, exponent
 @several
 @given(problem=problems(), seed=seeds, data=st.data())
 def test_an_increasing_map_changes_no_row_that_took_part(problem, seed, data):
-    """Trees see the order of values only; thresholds do not.
+    """Trees depend only on the order of values; thresholds depend on the values.
 
     A threshold lies midway between two values of its node, and an increasing map moves that middle
     relative to values of rows that are not in the node. In Step II those are the unlabelled rows
-    without a pseudo-label. All other rows go where they went.
+    without a pseudo-label. All other rows take the same path.
     """
     table = problem.everyone
     mapped_table = np.column_stack(
@@ -61,7 +61,7 @@ def test_the_order_of_unlabelled_rows_permutes_their_scores(problem, seed, data)
     shuffled = problem.but(X_unlabeled=problem.X_unlabeled[order])
     forest, other = problem.fit(random_state=seed), shuffled.fit(random_state=seed)
     assert_array_equal(forest.unlabeled_score_[order], other.unlabeled_score_)
-    # Among equal scores the earlier row gets the pseudo-label, and "earlier" has changed.
+    # Among equal scores, the earlier row gets the pseudo-label, and the order has changed.
     if not border_is_tied(forest):
         assert_array_equal(forest.pseudo_labels_[order], other.pseudo_labels_)
         assert_array_equal(
@@ -81,7 +81,7 @@ def test_an_integer_weight_is_a_repeated_row(problem, seed):
 
 
 def assert_same_exploration(forest, other):
-    """Same cuts in Step I. Step II may differ where labelled rows weigh more beside new ones."""
+    """Step I has the same cuts. Step II may differ, as labelled rows gain weight over new ones."""
     for tree, other_tree in zip(forest.estimators_, other.estimators_, strict=True):
         assert n_explored(tree) == n_explored(other_tree)
         left = tree.children_left
@@ -93,8 +93,8 @@ def assert_same_exploration(forest, other):
 @several
 @given(problem=problems(with_weight=True), seed=seeds, exponent=st.integers(1, 8))
 def test_the_unit_of_weights_does_not_matter_to_step_one(problem, seed, exponent):
-    # Definition 1 knows labelled rows as shares of n_l. (Weights below 1 would be another
-    # matter: min_samples_leaf=1 begins to bind.)
+    # Definition 1 uses labelled rows as shares of n_l. (This does not hold for weights below 1,
+    # where min_samples_leaf=1 has an effect.)
     forest = problem.fit(random_state=seed)
     other = problem.but(weight=problem.weight * 2.0**exponent).fit(random_state=seed)
     assert_array_equal(forest.unlabeled_score_, other.unlabeled_score_)
@@ -125,7 +125,7 @@ def test_weights_need_not_be_whole_numbers(problem, seed, factor):
 
 
 def test_weights_meet_a_bound_where_repeated_rows_do():
-    # gamma * n_l is 2.0000000002: two rows are too few, however they are written down.
+    # gamma * n_l is 2.0000000002, so two rows are too few, in integer or in weighted counts.
     table = np.array([[0.0], [1.0]])
     unlabeled = np.repeat(table, 4, axis=0)
     weighted = Problem(
@@ -142,7 +142,7 @@ def test_weights_meet_a_bound_where_repeated_rows_do():
 def test_weight_zero_is_an_absent_row(problem, seed, data):
     n_rows = len(problem.X)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=n_rows, max_size=n_rows)))
-    # The label of an absent row would stay a class; here every class keeps a row.
+    # A row of weight zero still defines its class, so every class keeps another row here.
     assume(len(np.unique(problem.y[kept])) == problem.n_known)
     zeroed = problem.but(weight=np.where(kept, problem.weight, 0))
     absent = problem.but(X=problem.X[kept], y=problem.y[kept], weight=problem.weight[kept])

@@ -1,4 +1,4 @@
-"""Estimators of theta on scores: against their twins, and what may not change them."""
+"""Estimators of theta on scores: comparison with their twins, and invariances."""
 
 from collections import Counter
 
@@ -22,9 +22,9 @@ ESTIMATORS = {
     "km2": lambda **options: KernelMeanEmbedding("km2", **options),
 }
 every_estimator = pytest.mark.parametrize("method", ESTIMATORS)
-# Those that look at the order of scores, not at their distances.
+# Estimators that depend on the order of scores, not on their distances.
 by_rank = pytest.mark.parametrize("method", ["rank mixture", "best bin"])
-# Each step of a bootstrap takes some milliseconds, and more of them by kernel means.
+# A bootstrap sample takes some milliseconds, and more with kernel means.
 several = settings(max_examples=30)
 few = settings(max_examples=12)
 many = settings(max_examples=50)
@@ -58,7 +58,7 @@ def test_tables_count_rows_by_score(samples):
     by_score = Counter()
     for score, weight in zip(labeled, weights, strict=True):
         by_score[score] += weight
-    # Weights count against each other only: all of them are worth so many rows.
+    # Only relative weights matter: together they are worth a number of rows.
     n_labeled = naive.effective_size(weights)
     expected = [by_score[score] * n_labeled / sum(weights) for score in table.values.tolist()]
     assert_allclose(table.labeled, expected, rtol=1e-12)
@@ -100,7 +100,7 @@ def test_positions(samples):
 
 bin_counts = st.one_of(
     st.lists(st.integers(0, 50), min_size=N_BINS, max_size=N_BINS),
-    # Rows in few bins, where most components are of no use.
+    # Rows in few bins, where most components have no weight.
     st.dictionaries(st.integers(0, N_BINS - 1), st.integers(1, 1000), min_size=1, max_size=5).map(
         lambda rows: [rows.get(i, 0) for i in range(N_BINS)]
     ),
@@ -186,7 +186,7 @@ def test_the_order_of_rows_does_not_matter(method, samples, data):
 def test_weights_go_with_their_rows(samples, data):
     order = data.draw(permutations(len(samples.labeled)), label="order")
     shuffled = samples.but(labeled=samples.labeled[order], weight=samples.weight[order])
-    # Sums of weights may be rounded otherwise in another order.
+    # Sums of weights may be rounded differently in another order.
     curves = [table_of(each).ratio_curve() for each in (samples, shuffled)]
     assert_allclose(*curves, rtol=1e-12)
 
@@ -242,7 +242,7 @@ def test_weight_zero_is_an_absent_row(method, samples, data):
 @many
 @given(samples=score_samples(with_weight=True))
 def test_an_integer_weight_is_a_repeated_score_on_the_curve(samples):
-    # Not so in theta_: a row of weight three tells less than three rows.
+    # This does not hold for theta_: a row of weight three is less informative than three rows.
     repeated = ScoreSamples(np.repeat(samples.labeled, samples.weight), samples.unlabeled)
     weighted, plain = table_of(samples), table_of(repeated)
     assert_allclose(weighted.ratio_curve(), plain.ratio_curve(), rtol=1e-12)
@@ -270,7 +270,7 @@ def test_groups_keep_totals_and_order(samples, n_groups):
     kept = np.searchsorted(table.values, grouped.values)
     assert_array_equal(table.values[kept], grouped.values)
     assert kept[-1] == len(table.values) - 1
-    # A group stands at its highest score, so that the counts up to there are what they were.
+    # A group is placed at its highest score, so that cumulative counts there are unchanged.
     assert_allclose(grouped.labeled.cumsum(), table.labeled.cumsum()[kept])
     assert_allclose(grouped.unlabeled.cumsum(), table.unlabeled.cumsum()[kept])
     assert (grouped.n_labeled, grouped.n_unlabeled) == (table.n_labeled, table.n_unlabeled)
@@ -305,5 +305,5 @@ def test_resamples_keep_totals(samples, seed):
     assert_array_equal(drawn.labeled[table.labeled == 0], 0)
     assert_array_equal(drawn.unlabeled[table.unlabeled == 0], 0)
     assert (drawn.n_labeled, drawn.n_unlabeled) == (table.n_labeled, table.n_unlabeled)
-    # Whole rows, as many as the sample is worth.
+    # An integer number of rows: the effective sample size.
     assert_allclose(drawn.labeled, np.rint(drawn.labeled), atol=1e-9)

@@ -10,81 +10,104 @@ from reference.out_of_bag import out_of_bag_sums as naive_sums
 from reference.split import Rows
 from strategies import increasing_maps, permutations, problems, seeds
 
-from lacforest._coding import RowStack, code_columns
-from lacforest._tree._buffers import StopSignal
-from lacforest._tree._out_of_bag import out_of_bag_sums
+from lacforest._coding.coded_table import code_table
+from lacforest._coding.ranks import code_columns
+from lacforest._input.tables import RowStack
+from lacforest._tree.criterion import GiniCriterion
+from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
+from lacforest._tree.out_of_bag import out_of_bag_sums
+from lacforest._tree.workspace import ScratchPool, StopSignal
 from lacforest.mixture import BestBin
-from lacforest.mixture._forest_scores import _row_keys, forest_scores
+from lacforest.mixture._forest_scores import forest_scores, leaf_size, row_words
 
 N_TREES = 4
 # Growing naive trees takes longest.
 slow = settings(max_examples=40)
-# 200 trees a fit, at some milliseconds.
+# 200 trees per fit, some milliseconds each.
 several = settings(max_examples=25)
-words = st.integers(0, 2**64 - 1)
+any_word = st.integers(0, 2**64 - 1)
 
 
-def grow(table, n_labeled, keys, below, sample_seeds, min_leaf, max_features, seeds, benches=None):
-    limits = {
-        "min_labeled": 0,
-        "min_unlabeled": 0,
-        "min_leaf": min_leaf,
-        "min_split": 2,
-        "max_depth": 2**31 - 1,
-        "max_features": max_features,
-        "search_on": True,
-    }
-    streams = (np.array(each, dtype=np.uint64) for each in (keys, below, seeds, sample_seeds))
-    keys, below, seeds, sample_seeds = streams
-    return out_of_bag_sums(
-        code_columns(RowStack([table]), 1),
+def grow(
+    table, classes, n_labeled, sampling, min_leaf, max_features, *, random_cuts=False, pool=None
+):
+    """Sums by the compiled core; sampling holds words, chances, seeds and sample seeds."""
+    coded = code_table(RowStack([table]), 1)
+    limits = TreeLimits(
+        max_features=max_features, min_leaf=min_leaf, min_split=2, draw_until_feasible=True
+    )
+    rules = GrowthRules(GiniCriterion(), limits)
+    if random_cuts:
+        rules = GrowthRules.with_random_cuts(GiniCriterion(), limits, coded.values)
+    growth_table = GrowthTable(
+        coded.columns,
+        np.array(classes, dtype=np.uint16),
+        np.ones(len(table), dtype=np.uint8),
         n_labeled,
-        keys,
-        below,
-        limits,
-        seeds,
-        sample_seeds,
-        StopSignal(),
-        [] if benches is None else benches,
+        max(classes) + 1,
+    )
+    streams = (np.array(each, dtype=np.uint64) for each in sampling)
+    return out_of_bag_sums(
+        growth_table, rules, *streams, StopSignal(), ScratchPool() if pool is None else pool
     )
 
 
 @st.composite
-def samplings(draw, problem):
-    """Keys of the rows, chances of both sides, and a seed a tree."""
-    n_rows = len(problem.everyone)
-    keys = draw(st.lists(words, min_size=n_rows, max_size=n_rows))
+def samplings(draw, n_labeled, n_unlabeled):
+    """Words of the rows, chances of the rows, and two seeds per tree."""
+    n_rows = n_labeled + n_unlabeled
+    words = draw(st.lists(any_word, min_size=n_rows, max_size=n_rows))
     # Half, nearly none, and nearly all: some trees lack a side, and some leave nothing out.
     chances = st.sampled_from([2**63, 2**60, 2**64 - 2**60, 2**64 - 1])
-    below = [draw(chances), draw(chances)]
-    return keys, below, draw(st.lists(words, min_size=N_TREES, max_size=N_TREES))
+    below = [draw(chances)] * n_labeled + [draw(chances)] * n_unlabeled
+    of_trees = st.lists(any_word, min_size=N_TREES, max_size=N_TREES)
+    return words, below, draw(of_trees), draw(of_trees)
 
 
-def check(problem, data):
-    keys, below, sample_seeds = data.draw(samplings(problem), label="keys, chances, seeds")
-    tree_seeds = data.draw(st.lists(words, min_size=N_TREES, max_size=N_TREES), label="seeds")
-    min_leaf, n_labeled = data.draw(st.integers(1, 4), label="min_leaf"), len(problem.X)
+def check(problem, data, random_cuts=False):
+    """Two sides, or all known classes beside the unlabelled rows."""
+    n_labeled = len(problem.X)
+    sampling = data.draw(samplings(n_labeled, problem.n_unlabeled), label="sampling")
+    min_leaf = data.draw(st.integers(1, 4), label="min_leaf")
+    known = [0] * n_labeled
+    if data.draw(st.booleans(), label="all classes"):
+        known = problem.codes.tolist()
+    classes = [*known, *[max(known) + 1] * problem.n_unlabeled]
     sums, times = grow(
         problem.everyone,
+        classes,
         n_labeled,
-        keys,
-        below,
-        sample_seeds,
+        sampling,
         min_leaf,
         problem.max_features,
-        tree_seeds,
+        random_cuts=random_cuts,
     )
     rows = Rows(
         values=problem.everyone.tolist(),
-        classes=[0] * n_labeled + [1] * problem.n_unlabeled,
-        weights=[1] * len(problem.everyone),
-        n_known=1,
+        classes=classes,
+        weights=[1] * len(classes),
+        n_known=max(known) + 1,
     )
+    words, below, tree_seeds, sample_seeds = sampling
     expected, expected_times = naive_sums(
-        rows, keys, below, LeafRule(min_leaf), problem.max_features, tree_seeds, sample_seeds
+        rows,
+        n_labeled,
+        words,
+        below,
+        LeafRule(min_leaf),
+        problem.max_features,
+        tree_seeds,
+        sample_seeds,
+        random_cuts,
     )
     assert times.tolist() == expected_times
     assert_allclose(sums, expected, rtol=0, atol=1e-12)
+
+
+@slow
+@given(problem=problems(max_rows=20), data=st.data())
+def test_random_cuts(problem, data):
+    check(problem, data, random_cuts=True)
 
 
 @slow
@@ -103,13 +126,15 @@ def test_a_larger_table(global_random_seed):
     # Enough rows for sorted keys, and codes of two bytes.
     rng = np.random.default_rng(global_random_seed)
     table = np.column_stack([rng.normal(size=700), rng.integers(0, 9, 700), rng.random(700)])
-    keys, tree_seeds, sample_seeds = (
+    words, tree_seeds, sample_seeds = (
         rng.integers(2**64, size=size, dtype=np.uint64).tolist() for size in (700, 2, 2)
     )
-    rows = Rows(table.tolist(), [0] * 300 + [1] * 400, [1] * 700, 1)
-    sums, times = grow(table, 300, keys, [2**63, 2**62], sample_seeds, 10, 2, tree_seeds)
+    classes = [0] * 300 + [1] * 400
+    below = [2**63] * 300 + [2**62] * 400
+    rows = Rows(table.tolist(), classes, [1] * 700, 1)
+    sums, times = grow(table, classes, 300, (words, below, tree_seeds, sample_seeds), 10, 2)
     expected, expected_times = naive_sums(
-        rows, keys, [2**63, 2**62], LeafRule(10), 2, tree_seeds, sample_seeds
+        rows, 300, words, below, LeafRule(10), 2, tree_seeds, sample_seeds
     )
     assert times.tolist() == expected_times
     assert_allclose(sums, expected, rtol=0, atol=1e-12)
@@ -119,40 +144,45 @@ def test_a_row_above_all_that_a_cut_beside_missing_rows_saw_is_not_missing():
     # One cut says it all: labelled rows have a value, unlabelled ones have none. The highest value
     # is left out of the tree, and is a value all the same.
     table = np.append(np.arange(10.0), np.full(10, np.nan))[:, None]
-    left_out = (key for key in range(1000) if not is_drawn(key, 0, 2**63))
-    drawn = (key for key in range(1000) if is_drawn(key, 0, 2**63))
-    keys = [next(left_out) if row == 9 else next(drawn) for row in range(20)]
-    sums, times = grow(table, 10, keys, [2**63, 2**63], [0], 1, 1, [0])
+    left_out = (word for word in range(1000) if not is_drawn(word, 0, 2**63))
+    drawn = (word for word in range(1000) if is_drawn(word, 0, 2**63))
+    words = [next(left_out) if row == 9 else next(drawn) for row in range(20)]
+    classes = [0] * 10 + [1] * 10
+    sums, times = grow(table, classes, 10, (words, [2**63] * 20, [0], [0]), 1, 1)
     assert times.tolist() == [int(row == 9) for row in range(20)]
-    assert sums[9] == 0.0
+    assert sums[9].tolist() == [1.0, 0.0]
 
 
 @settings(max_examples=20)
 @given(problem=problems(max_rows=20), data=st.data())
-def test_scratch_memory_is_handed_on_clean(problem, data):
-    keys, below, sample_seeds = data.draw(samplings(problem))
-    fixed = (problem.everyone, len(problem.X), keys, below)
-    benches = []
+def test_scratch_memory_is_clean_when_used_again(problem, data):
+    n_labeled = len(problem.X)
+    sampling = data.draw(samplings(n_labeled, problem.n_unlabeled))
+    classes = [0] * n_labeled + [1] * problem.n_unlabeled
+    fixed = (problem.everyone, classes, n_labeled, sampling, 1, problem.max_features)
+    pool = ScratchPool()
     for _ in range(2):
-        again = grow(*fixed, sample_seeds, 1, problem.max_features, sample_seeds, benches)
-        assert len(benches) == 1
-    fresh = grow(*fixed, sample_seeds, 1, problem.max_features, sample_seeds)
-    assert_array_equal(again, fresh)
+        sums, times = grow(*fixed, pool=pool)
+        assert len(pool) == 1
+    fresh_sums, fresh_times = grow(*fixed)
+    assert_array_equal(sums, fresh_sums)
+    assert_array_equal(times, fresh_times)
 
 
 @pytest.mark.parametrize(
-    ("n_labeled", "n_keys", "n_below", "n_seeds", "message"),
+    ("n_labeled", "n_words", "n_below", "n_seeds", "message"),
     [
-        (0, 4, 2, 1, "rows of both sides, and a key for each"),
-        (4, 4, 2, 1, "rows of both sides, and a key for each"),
-        (2, 3, 2, 1, "rows of both sides, and a key for each"),
-        (2, 4, 1, 1, "rows of both sides, and a key for each"),
-        (2, 4, 2, 2, "two seeds a tree"),
+        (0, 4, 4, 1, "labelled and unlabelled rows, a word and a chance per row"),
+        (4, 4, 4, 1, "labelled and unlabelled rows, a word and a chance per row"),
+        (2, 3, 4, 1, "labelled and unlabelled rows, a word and a chance per row"),
+        (2, 4, 2, 1, "labelled and unlabelled rows, a word and a chance per row"),
+        (2, 4, 4, 2, "as many sample_seeds as seeds"),
     ],
 )
-def test_arrays_that_do_not_fit_together(n_labeled, n_keys, n_below, n_seeds, message):
+def test_arrays_that_do_not_fit_together(n_labeled, n_words, n_below, n_seeds, message):
+    sampling = ([0] * n_words, [1] * n_below, [0], [0] * n_seeds)
     with pytest.raises(ValueError, match=message):
-        grow(np.ones((4, 1)), n_labeled, [0] * n_keys, [1] * n_below, [0] * n_seeds, 1, 1, [0])
+        grow(np.ones((4, 1)), [0, 0, 1, 1], n_labeled, sampling, 1, 1)
 
 
 # ---------------------------------------------------------------------------- all of forest_scores
@@ -165,15 +195,15 @@ def scores_of(problem, seed, n_jobs=1):
 
 @several
 @given(problem=problems(), data=st.data())
-def test_keys_tell_rows_apart_whatever_their_order(problem, data):
+def test_words_tell_rows_apart_whatever_their_order(problem, data):
     # Equal rows too, or a tree would see all of them or none.
     table = problem.X
     order = data.draw(permutations(len(table)))
-    keys, others = (
-        _row_keys(code_columns(RowStack([each]), 1), 0, len(each)) for each in (table, table[order])
+    words, others = (
+        row_words(code_columns(RowStack([each]), 1), 0, len(each)) for each in (table, table[order])
     )
-    assert len(np.unique(keys)) == len(keys)
-    assert_array_equal(np.sort(keys), np.sort(others))
+    assert len(np.unique(words)) == len(words)
+    assert_array_equal(np.sort(words), np.sort(others))
 
 
 @several
@@ -237,3 +267,10 @@ def test_scores_are_given_by_trees_that_did_not_see_the_row():
     scores = forest_scores(code_columns(RowStack([table]), 1), 400, 0, 1)
     assert abs(scores[:400].mean() - scores[400:].mean()) < 0.02
     assert scores.mean() == pytest.approx(0.5, abs=0.02)  # neither side's size tells anything
+
+
+@pytest.mark.parametrize(
+    ("n_smaller", "leaf"), [(2, 2), (60, 2), (150, 5), (299, 9), (300, 10), (100_000, 10)]
+)
+def test_leaves_shrink_where_one_side_has_few_rows(n_smaller, leaf):
+    assert leaf_size(n_smaller) == leaf

@@ -1,4 +1,4 @@
-"""What each step of Algorithm 1 promises of its nodes, seen from the finished forest."""
+"""Properties of the nodes of both steps of Algorithm 1, checked on the finished forest."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,9 @@ from reference.forest import n_pseudo_labels
 from strategies import problems, seeds
 
 from lacforest import LACForestClassifier
-from lacforest._tree._buffers import CODED_NODE
+from lacforest._tree.workspace import CODED_NODE
 
-# A fit takes 3 ms, walking its rows in Python some more.
+# A fit takes 3 ms; traversing its trees in Python takes longer.
 several = settings(max_examples=100)
 
 
@@ -59,7 +59,7 @@ def test_children_conserve_the_rows_of_their_parent(problem, seed):
         inner = np.flatnonzero(tree.children_left >= 0)
         left, right = tree.children_left[inner], tree.children_right[inner]
         assert_array_equal(tree.n_labeled[inner], tree.n_labeled[left] + tree.n_labeled[right])
-        # At the border unlabelled rows become pseudo-labelled ones: other rows, counted apart.
+        # Between the steps, unlabelled rows are replaced by pseudo-labelled ones, so counts differ.
         same_step = tree.phase[inner] == tree.phase[left]
         assert_array_equal(
             tree.n_unlabeled[inner][same_step],
@@ -71,7 +71,7 @@ def test_children_conserve_the_rows_of_their_parent(problem, seed):
 @given(problem=problems(), seed=seeds)
 def test_step_two_changes_no_inner_node_of_step_one(problem, seed):
     forest = problem.fit(random_state=seed)
-    _, exploration = explore(forest, problem)
+    exploration = explore(forest, problem)
     for index, tree in enumerate(forest.estimators_):
         first, end = exploration.tree_start[index : index + 2]
         nodes = exploration.nodes[first:end]
@@ -82,7 +82,7 @@ def test_step_two_changes_no_inner_node_of_step_one(problem, seed):
         feature = nodes["feature"][inner]
         assert_array_equal(tree.feature[inner], np.where(feature >= 0, feature, ~feature))
         assert_array_equal(tree.missing_go_to_left[inner], feature >= 0)
-        # What was a leaf of Step I has children of Step II, if any.
+        # A leaf of Step I has either no children or children of Step II.
         was_leaf = np.flatnonzero(nodes["left"] < 0)
         children = tree.children_left[was_leaf]
         assert ((children == -1) | (children >= len(nodes))).all()
@@ -130,10 +130,10 @@ def test_the_rows_of_highest_score_get_pseudo_labels(problem, seed):
 @several
 @given(problem=problems(), seed=seeds)
 def test_a_tree_does_not_depend_on_the_trees_after_it_in_step_one(problem, seed):
-    # Every tree draws from streams of its own. (Step II sees the scores of all trees.)
+    # Every tree has its own random streams. (Step II depends on the scores of all trees.)
     few, many = problem.fit(2, seed), problem.fit(5, seed)
-    _, one = explore(few, problem)
-    _, other = explore(many, problem)
+    one = explore(few, problem)
+    other = explore(many, problem)
     assert_array_equal(one.tree_start, other.tree_start[:3])
     nodes = one.nodes.view(CODED_NODE)
     others = other.nodes.view(CODED_NODE)[: len(nodes)]
@@ -149,5 +149,5 @@ def test_gamma_at_its_ends(gamma):
     forest.fit(table, [0, 0, 0, 0, 1, 1, 1, 1], X_unlabeled=table + 0.25)
     for tree in forest.estimators_:
         explored = n_explored(tree)
-        # Half of everything on each side: one cut is possible, and no other.
+        # Each side must contain half of all rows, so exactly one cut is feasible.
         assert explored == 3 if gamma == 0.5 else explored > 3

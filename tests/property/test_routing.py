@@ -1,4 +1,4 @@
-"""Codes while the forest grows, floats ever after: both must send every row to the same leaf."""
+"""Growth routes rows by codes, prediction by floats: both must reach the same leaf."""
 
 import numpy as np
 from forests import explore, n_explored, path
@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from reference.random import bootstrap_sample
 from strategies import problems, seeds
 
-from lacforest._tree._predict import add_coded_values
+from lacforest._tree.predict import add_coded_values
 
 several = settings(max_examples=100)
 
@@ -26,13 +26,13 @@ def test_scores_by_codes_are_scores_by_floats(problem, seed, bootstrap):
 def test_every_row_reaches_the_same_leaf_of_step_one(problem, seed, bootstrap):
     # With bootstrap=True a row may lie between the two values that a cut was made from.
     forest = problem.fit(random_state=seed, bootstrap=bootstrap)
-    grower, exploration = explore(forest, problem)
+    exploration = explore(forest, problem)
     for index, tree in enumerate(forest.estimators_):
         tree_start = exploration.tree_start[index : index + 2]
         own_id = np.arange(len(exploration.nodes)) - float(tree_start[0])
         by_codes = np.zeros(len(problem.everyone))
         add_coded_values(
-            grower.columns, exploration.nodes.view(np.uint8), tree_start, own_id, 0, by_codes
+            exploration.columns, exploration.nodes.view(np.uint8), tree_start, own_id, 0, by_codes
         )
         by_floats = [path(tree, row, n_explored(tree))[-1] for row in problem.everyone]
         assert_array_equal(by_codes, by_floats)
@@ -41,9 +41,9 @@ def test_every_row_reaches_the_same_leaf_of_step_one(problem, seed, bootstrap):
 @several
 @given(problem=problems(), seed=seeds, bootstrap=st.booleans())
 def test_leaves_hold_the_rows_that_walk_to_them(problem, seed, bootstrap):
-    """Step II counted rows by codes; apply counts them by floats."""
+    """Compare counts by codes, from Step II, with counts by floats, from apply."""
     forest = problem.fit(random_state=seed, bootstrap=bootstrap)
-    grower, _ = explore(forest, problem)
+    exploration = explore(forest, problem)
     n_labeled = len(problem.X)
     labels = np.concatenate([problem.codes, np.full(problem.n_unlabeled, problem.n_known)])
     part = np.concatenate([np.ones(n_labeled, dtype=bool), forest.pseudo_labels_])
@@ -52,7 +52,7 @@ def test_leaves_hold_the_rows_that_walk_to_them(problem, seed, bootstrap):
     for index, tree in enumerate(forest.estimators_):
         rows = np.arange(len(labels))
         if bootstrap:
-            sample_seed = grower.sample_seeds[index]
+            sample_seed = exploration.sample_seeds[index]
             rows = np.array(bootstrap_sample(n_labeled, problem.n_unlabeled, sample_seed))
         rows = rows[part[rows]]
         counts = np.zeros((tree.node_count, problem.n_known + 1))

@@ -1,32 +1,33 @@
-"""The ways of searching a node are a choice of speed: all find the same cuts.
+"""All search methods of a node find the same cuts; they differ only in speed.
 
 Whether the compiled search counts (code, class) cells or sorts keys depends on how many cells a
-node has for its rows. Two things that mean nothing to the search change that number: gaps between
-codes, and classes that no row has. Growing the same rows with and without them must give the same
-tree. Weights of one make the search count in doubles instead of integers.
+node has for its rows. Two irrelevant changes affect that number: gaps between codes, and classes
+without rows. Growing the same rows with and without them must give the same tree. Weights of one
+make the search count in doubles instead of integers.
 """
 
 import numpy as np
+from forests import prepare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import problems, seeds
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion, LACForestClassifier
-from lacforest._coding import RowStack
-from lacforest._grow import TreePlan
-from lacforest._grow_lacforest import LACForestGrower
-from lacforest._training_rows import TrainingRows
-from lacforest._tree._buffers import CODED_NODE
-from lacforest._tree._ranks import CodedColumns
+from lacforest._coding.coded_table import CodedTable, code_table
+from lacforest._growing.plan import TreePlan, TreeShape
+from lacforest._input.tables import RowStack
+from lacforest._input.training_data import TrainingRows
+from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.workspace import CODED_NODE
 
 several = settings(max_examples=100)
-# Any table of so many classes or of codes so far apart has more cells than the search would count.
+# With so many classes or such large gaps, there are too many cells for the search to count.
 MANY = 10_000
 
 
 def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
-    """One tree of one step on all rows, as CODED_NODEs, counts, impure leaves, importances."""
+    """One tree of one step on all rows, as CODED_NODEs, counts, impure leaves, decrease."""
     n_known = n_known or problem.n_known
     n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     rows = TrainingRows(
@@ -38,15 +39,20 @@ def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
         n_unlabeled=n_unlabeled,
         n_known=n_known,
     )
-    shape = LACForestClassifier(1, max_features=problem.max_features, random_state=seed)
-    grower = LACForestGrower(rows, shape._growth_options(rows))
-    grower.columns = with_gaps(grower.columns, gap)
-    searches_on = isinstance(criterion, GiniCriterion)
-    limits = grower.limits(1, search_on=searches_on, gamma=problem.gamma)
-    everyone = np.ones(n_labeled + n_unlabeled, dtype=np.uint8)
-    (tree,) = grower._blocks(TreePlan(criterion, limits, grower.explore_seeds, everyone))
-    nodes, counts, impure, importances = tree
-    return nodes.view(CODED_NODE), counts, impure, importances
+    forest = LACForestClassifier(1, max_features=problem.max_features, random_state=seed)
+    coded = code_table(rows.table, 1)
+    coded = CodedTable(rows.table, with_gaps(coded.columns, gap))
+    grower, streams = prepare(forest, rows, coded)
+    tree_shape = TreeShape(
+        max_features=problem.max_features,
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        draws_on=isinstance(criterion, GiniCriterion),
+        gamma=problem.gamma,
+    )
+    (tree,) = grower._blocks(TreePlan(criterion, tree_shape, streams.explore))
+    return tree.nodes.view(CODED_NODE), tree.counts, tree.impure, tree.decrease
 
 
 def with_gaps(columns, gap):
@@ -65,16 +71,16 @@ def make_criterion(name, problem):
 
 
 def without_empty_classes(tree, problem):
-    """The tree with the columns of classes that some row has; the last is the unlabelled one."""
-    nodes, counts, impure, importances = tree
+    """The tree with the columns of classes that have rows; the last one is unlabelled."""
+    nodes, counts, impure, decrease = tree
     kept = impure[:, [*range(problem.n_known), -1]]
     assert impure.sum() == kept.sum()
-    return nodes, counts, kept, importances
+    return nodes, counts, kept, decrease
 
 
 def assert_same_tree(one, other, gap=1):
-    nodes, counts, impure, importances = one
-    other_nodes, other_counts, other_impure, other_importances = other
+    nodes, counts, impure, decrease = one
+    other_nodes, other_counts, other_impure, other_decrease = other
     inner = nodes["left"] >= 0
     assert_array_equal(other_nodes["left"] >= 0, inner)
     assert_array_equal(other_nodes["feature"][inner], nodes["feature"][inner])
@@ -83,7 +89,7 @@ def assert_same_tree(one, other, gap=1):
         assert_array_equal(other_nodes[end][inner], nodes[end][inner] * np.uint32(gap))
     assert_array_equal(other_counts, counts)
     assert_array_equal(other_impure, impure)
-    assert_array_equal(other_importances, importances)
+    assert_array_equal(other_decrease, decrease)
 
 
 @several

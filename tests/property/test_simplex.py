@@ -14,7 +14,7 @@ several = settings(max_examples=60)
 
 @st.composite
 def hulls(draw):
-    """Corners on a grid, where many are equal, on a line or inside, and a point anywhere."""
+    """Corners on a grid, many of them equal, collinear or interior, and an arbitrary point."""
     n_dimensions = draw(st.integers(1, 4))
     coordinates = st.integers(-3, 3).map(float)
     places = st.lists(coordinates, min_size=n_dimensions, max_size=n_dimensions)
@@ -58,7 +58,7 @@ def test_conditions_of_optimality(hull, data):
     assert len(set(found.support.tolist())) == len(found.support)
     residual = point - found.weights @ corners[found.support]
     assert found.distance == pytest.approx(np.linalg.norm(residual), abs=1e-12)
-    # All corners lie behind the hyperplane through the nearest point, across the residual.
+    # All corners lie behind the hyperplane through the nearest point, normal to the residual.
     heights = corners @ residual - (point - residual) @ residual
     assert heights.max() <= 2 * TOLERANCE * found.distance + 1e-12
 
@@ -122,7 +122,7 @@ def test_by_hand(corners, point, distance, support):
 
 @pytest.mark.parametrize("n_corners", [2, 10, 5000])
 def test_many_corners_along_a_curve(n_corners):
-    # An even number of places on a parabola: the chord between the two middle ones is nearest.
+    # An even number of points on a parabola: the chord between the two middle ones is nearest.
     step = 4 / (n_corners - 1)
     places = -2 + step * np.arange(n_corners)
     found = solve(np.column_stack([places, places**2]), np.array([0.0, -1.0]))

@@ -1,4 +1,4 @@
-"""Whatever fit and predict are given: a plain error before anything is changed, or a sane model.
+"""Arbitrary inputs to fit and predict give a clear error without side effects, or a valid model.
 
 `make fuzz` runs these with many more examples.
 """
@@ -14,14 +14,14 @@ from hypothesis.extra import numpy as hnp
 
 from lacforest import LACForestClassifier
 
-# scikit-learn looks for NaN by a sum and for fractions by a cast, which warn of what they meet.
+# scikit-learn detects NaN by a sum and fractions by a cast, both of which may warn.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:(invalid value|overflow) encountered in (reduce|cast)"
 )
 
 many = settings(max_examples=max(150, settings().max_examples))
 
-# Edges of doubles and floats: signed zeros, subnormals, the largest, neighbours of one.
+# Edge cases of floats: signed zeros, subnormals, the largest values, neighbours of one.
 EDGES = [
     *(0.0, -0.0, 1.0, -1.0, 1.0 + 2**-52, 5e-324, -5e-324, 1e-310, 2.2250738585072014e-308),
     *(3.4028234663852886e38, 3.5e38, -3.5e38, 1.7976931348623157e308, -1.7976931348623157e308),
@@ -33,7 +33,7 @@ _dtypes = st.sampled_from(["f8", "f4", "f2", "i8", "i1", "u8", "?", ">f8", "<i4"
 
 def _cast(table, dtype):
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a complex number loses its other half
+        warnings.simplefilter("ignore")  # a complex number loses its imaginary part
         try:
             return table.astype(dtype)
         except (OverflowError, ValueError):
@@ -129,18 +129,18 @@ parameters = st.fixed_dictionaries(
 
 
 def fit(arguments, options):
-    """A fitted forest, or None if it was refused with an error that a caller can expect."""
+    """Return a fitted forest, or None if fit raised an expected error."""
     forest = LACForestClassifier(**({"n_estimators": 2, "random_state": 0} | options))
     before = dict(vars(forest))
     fitted, message = outcome(lambda: forest.fit(**arguments))
     if fitted is None:
-        assert len(message) > 10  # it says something
+        assert len(message) > 10  # the message is not empty
         assert vars(forest) == before
     return fitted
 
 
 def outcome(call):
-    """What a call returns, or the message of an error that a caller can expect."""
+    """Return the result of a call, or the message of an expected error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

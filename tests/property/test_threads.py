@@ -1,4 +1,4 @@
-"""Same seed, same bits: whatever the number of threads and the backend around them."""
+"""The same seed gives bit-identical results for any number of threads and any backend."""
 
 import joblib
 import numpy as np
@@ -32,7 +32,7 @@ def test_backend(backend, problem, seed):
 
 @pytest.mark.parametrize("bootstrap", [False, True])
 def test_enough_work_for_every_thread(bootstrap, global_random_seed):
-    # Blocks of trees, of columns and of rows are all cut differently here.
+    # Trees, columns and rows are all divided into different blocks here.
     rng = np.random.default_rng(global_random_seed)
     table = rng.normal(size=(1500, 30))
     table[rng.random(table.shape) < 0.05] = np.nan

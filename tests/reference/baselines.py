@@ -1,4 +1,4 @@
-"""The compared methods in plain loops and general solvers, on small data."""
+"""Naive twins of the compared methods: plain loops and general-purpose solvers."""
 
 import math
 
@@ -20,12 +20,13 @@ def glac_loss(logits, c, q):
     return (1 - p**q) / q
 
 
-def glac_risk(labeled, y, unlabeled, pi, q, penalty, power):
+def glac_risk(labeled, y, weight, unlabeled, pi, q, penalty, power):
     """A, B and the penalised risk of rows given by their logits; "new" is the last class."""
     new = len(labeled[0]) - 1
-    a = pi * sum(glac_loss(z, c, q) for z, c in zip(labeled, y, strict=True)) / len(labeled)
+    rows = list(zip(labeled, y, weight, strict=True))
+    a = pi * sum(w * glac_loss(z, c, q) for z, c, w in rows) / sum(weight)
     b = sum(glac_loss(z, new, q) for z in unlabeled) / len(unlabeled)
-    b -= pi * sum(glac_loss(z, new, q) for z in labeled) / len(labeled)
+    b -= pi * sum(w * glac_loss(z, new, q) for z, _, w in rows) / sum(weight)
     return a, b, a + b + (penalty * (-b) ** power if b < 0 else 0.0)
 
 
@@ -36,17 +37,19 @@ def square_loss(z):
     return (1 - z) ** 2 / 4
 
 
-def eulac_objective(kernel, n_labeled, y, coefficients, pi, lam):
+def eulac_objective(kernel, weight, y, coefficients, pi, lam):
     """Risk of the empirical problem; columns of coefficients are machines, the new one last."""
     outputs = kernel @ coefficients
-    n_unlabeled = len(kernel) - n_labeled
+    n_labeled = len(y)
     value = 0.0
     for i in range(n_labeled):
-        value += pi / n_labeled * (outputs[i, -1] - outputs[i, y[i]])
+        share = weight[i] / sum(weight[:n_labeled])
+        value += pi * share * (outputs[i, -1] - outputs[i, y[i]])
     for j in range(n_labeled, len(kernel)):
-        value += square_loss(outputs[j, -1]) / n_unlabeled
+        share = weight[j] / sum(weight[n_labeled:])
+        value += share * square_loss(outputs[j, -1])
         for k in range(coefficients.shape[1] - 1):
-            value += square_loss(-outputs[j, k]) / n_unlabeled
+            value += share * square_loss(-outputs[j, k])
     for c in range(coefficients.shape[1]):
         value += lam * coefficients[:, c] @ kernel @ coefficients[:, c]
     return value
@@ -68,7 +71,7 @@ def evm_inclusions(X, y, tail, margin=0.5):
 
 
 def weibull_survival(t, shape, scale):
-    # Rows at one distance from all others have a law of a huge shape: a power may be infinite.
+    # Equal distances give a huge Weibull shape, so a power may overflow to infinity.
     with np.errstate(over="ignore"):
         return math.exp(-(np.float64(t / scale) ** shape))
 
@@ -174,8 +177,8 @@ def maximise(kernel, gain, low, high):
     return np.array(solver.solve().x)
 
 
-def lacu_round(kernel, signs, previous, band, margin, C, C_unlabeled, ramp, cap):
-    """One round with every variable written out: kernel rows of copies are copied too.
+def lacu_round(kernel, signs, previous, band, margin, penalties, C_unlabeled, ramp, cap):
+    """One round with an explicit variable per copy of a point, including its kernel row.
 
     Points are labelled rows, unlabelled rows and the mean of the latter. Returns the weights of the
     points and the objective.
@@ -183,7 +186,8 @@ def lacu_round(kernel, signs, previous, band, margin, C, C_unlabeled, ramp, cap)
     n_labeled, n_points = len(signs), len(kernel)
     variables = []  # (point, gain, low, high)
     for i in range(n_labeled):
-        variables.append((i, signs[i], min(0, signs[i] * C), max(0, signs[i] * C)))
+        bound = signs[i] * penalties[i]
+        variables.append((i, signs[i], min(0, bound), max(0, bound)))
     for sign in (1, -1):
         for j in range(n_labeled, n_points - 1):
             beta = C_unlabeled if sign * previous[j] < ramp else 0.0

@@ -1,6 +1,6 @@
 """Definition 1 of the paper and Gini impurity, from the counts of a node.
 
-Everything is sums, products and quotients, so Fractions go in and come out exactly.
+Only sums, products and quotients are used, so Fractions give exact results.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Totals:
-    """theta, n_l and n_u: what Definition 1 needs beside the node."""
+    """theta, n_l and n_u: the quantities of Definition 1 that do not depend on the node."""
 
     theta: Any
     n_labeled: Any
@@ -38,7 +38,7 @@ def augmented_gini(counts, n_unlabeled, totals):
 
 
 def augmented_reduction(left, left_unlabeled, right, right_unlabeled, totals):
-    """R_C of a cut: children weigh by their unlabelled shares."""
+    """R_C of a cut: children are weighted by their shares of the unlabelled rows."""
     node = [a + b for a, b in zip(left, right, strict=True)]
     n_unlabeled = left_unlabeled + right_unlabeled
     return (
@@ -57,7 +57,7 @@ def gini(counts):
 
 
 def gini_reduction(left, right):
-    """Decrease of Gini impurity by a cut: children weigh by their shares of rows."""
+    """Decrease of Gini impurity by a cut: children are weighted by their shares of the rows."""
     n_left, n_right = sum(left), sum(right)
     node = [a + b for a, b in zip(left, right, strict=True)]
     n_rows = n_left + n_right

@@ -12,28 +12,29 @@ from reference.forest import (
     find_leaf,
     grow,
     n_pseudo_labels,
+    pseudo_label_cap,
     reseat,
     top_rows,
 )
-from reference.random import FeatureDraws
+from reference.random import FeatureDraws, limit_unlabeled
 from reference.split import AugmentedRule, GiniRule, Rows, random_cut_of_feature
 
 
 @dataclass
 class ExtraTrees:
     explored: list  # trees of Step I, lists of nodes
-    explored_counts: list  # of each tree, of each node: rows by class
+    explored_counts: list  # per tree and node: rows by class
     scores: list
     pseudo_labels: list
     trees: list  # trees of Step II
-    rows_of_tree: list  # what each tree of Step II was grown on
+    rows_of_tree: list  # the rows of each tree of Step II
 
     def probabilities(self, values):
         """Mean over trees of the class shares of the leaf."""
         shares = []
         for tree, rows in zip(self.trees, self.rows_of_tree, strict=True):
             counts = rows.counts(tree[find_leaf(tree, values)].members)
-            if sum(counts) == 0:  # only unlabelled rows without pseudo-labels came here: new
+            if sum(counts) == 0:  # only unlabelled rows without pseudo-labels reach this leaf: new
                 counts = [0] * rows.n_known + [1]
             shares.append([count / sum(counts) for count in counts])
         return [sum(column) / len(shares) for column in zip(*shares, strict=True)]
@@ -51,7 +52,7 @@ def seeds(random_state, n_explorers, n_trees):
 
 
 def grow_randomly(tree, open_nodes, rows, rule, seed, max_features, search_on):
-    """Grow with one random cut a drawn feature: a word for the feature, one for the cut."""
+    """Grow with one random cut per drawn feature: one word for the feature, one for the cut."""
     draws = FeatureDraws(len(rows.values[0]), seed)
 
     def cuts(rows, members, feature):
@@ -68,7 +69,7 @@ def new_share(score, shift):
 
 
 def new_shares(scores, theta):
-    """Shares whose mean is theta; b by halving an interval."""
+    """Shares whose mean is theta; b is found by bisection."""
     low, high = -100.0, 100.0
     while high - low > 1e-12:
         middle = (low + high) / 2
@@ -80,7 +81,7 @@ def new_shares(scores, theta):
 
 
 def draw_labels(new, votes, prior, seed):
-    """One class a row: "new" by its share, else a known class by its share of the votes."""
+    """One class per row: "new" with its share, else a known class by its share of the votes."""
     uniform = np.random.default_rng(seed).random(len(new)).tolist()
     labels = []
     for share, row, place in zip(new, votes, uniform, strict=True):
@@ -91,10 +92,13 @@ def draw_labels(new, votes, prior, seed):
     return labels
 
 
-def grow_extra_trees(problem, n_explorers, n_trees, n_hard, min_leaf, random_state, chosen=None):
+def grow_extra_trees(
+    problem, n_explorers, n_trees, n_hard, min_leaf, random_state, chosen=None, multiple=1.0
+):
     """Explore, label, refine: `n_hard` trees on pseudo-labels, the others on drawn labels.
 
-    Pass `chosen` to judge Step II alone: scores that are equal on paper may differ in the last bit.
+    Pass `chosen` to test Step II alone, since equal scores may differ in the last bit. `multiple`
+    is the parameter pseudo_cap.
     """
     n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     rows = Rows(
@@ -121,8 +125,9 @@ def grow_extra_trees(problem, n_explorers, n_trees, n_hard, min_leaf, random_sta
 
     forest = ExtraTrees(explored, counts, scores, list(chosen), [], [])
     members = [row for row in everyone if row < n_labeled or chosen[row - n_labeled]]
+    cap = pseudo_label_cap(problem, multiple)
     for seed in refine[:n_hard]:
-        forest.trees.append(_refined(rows, members, seed, tau))
+        forest.trees.append(_refined(rows, *limit_unlabeled(members, n_labeled, cap, seed), tau))
         forest.rows_of_tree.append(rows)
     if n_hard < n_trees:
         new = new_shares(scores, problem.theta)
@@ -136,8 +141,8 @@ def grow_extra_trees(problem, n_explorers, n_trees, n_hard, min_leaf, random_sta
     return forest
 
 
-def deepen(problem, forest, random_state, n_trees):
-    """The trees of Step I, grown on by pseudo-labels; n_trees is what n_estimators was."""
+def deepen(problem, forest, random_state, n_trees, multiple=1.0):
+    """The trees of Step I, grown further on pseudo-labels; n_trees is n_estimators."""
     n_explorers, n_labeled = len(forest.explored), len(problem.X)
     _, refine, _ = seeds(random_state, n_explorers, n_trees)
     streams = np.random.SeedSequence(refine).generate_state(n_explorers, np.uint64).tolist()
@@ -147,7 +152,8 @@ def deepen(problem, forest, random_state, n_trees):
     trees = [[replace(node) for node in tree] for tree in forest.explored]
     for tree, seed in zip(trees, streams, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
-        reseat(tree, rows, members)
+        own, seed = limit_unlabeled(members, n_labeled, pseudo_label_cap(problem, multiple), seed)
+        reseat(tree, rows, own)
         grow_randomly(tree, leaves, rows, GiniRule(), seed, problem.max_features, search_on=True)
     return replace(forest, trees=trees, rows_of_tree=[rows] * n_explorers)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference.criterion import Totals, vartheta_new
-from reference.random import FeatureDraws, bootstrap_sample
+from reference.random import FeatureDraws, bootstrap_sample, limit_unlabeled
 from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut, cuts_of_feature
 
 
@@ -23,14 +23,14 @@ class Forest:
     n_explored: list  # nodes of each tree that Step I made
     scores: list  # LF'_{k+1} of the unlabelled rows
     pseudo_labels: list
-    explored_counts: list  # of each tree, of each node of Step I: rows by class
+    explored_counts: list  # per tree and node of Step I: rows by class
     refined: Rows = field(repr=False)  # the rows of Step II
 
     def distribution(self, node):
         """T_{i,k} of a leaf.
 
-        Where no row came (gamma = 0 only) the paper's formula is zero for every class; the leaf
-        had unlabelled rows and no labelled one, of which Definition 1 says: new.
+        For a leaf without rows of Step II (gamma = 0 only), the paper's formula is zero for every
+        class. Such a leaf had only unlabelled rows in Step I, which are new by Definition 1.
         """
         counts = self.refined.counts(node.members)
         total = sum(counts)
@@ -53,8 +53,17 @@ def find_leaf(tree, values):
 
 
 def n_pseudo_labels(theta, n_unlabeled):
-    """floor(theta * n_u): 0.29 * 100 is 28.999999999999996, and still means 29."""
+    """floor(theta * n_u), with tolerance: 0.29 * 100 is 28.999999999999996 but counts as 29."""
     return math.floor(theta * n_unlabeled * (1 + HAIR))
+
+
+def pseudo_label_cap(problem, multiple):
+    """Most pseudo-labelled rows of a tree: floor(c n_l theta / (1 - theta)), at least one."""
+    if multiple is None:
+        return None
+    n_labeled = float(sum(problem.row_weights))
+    cap = multiple * n_labeled * problem.theta / (1 - problem.theta)
+    return max(1, math.floor(cap * (1 + HAIR)))
 
 
 def seeds_of_trees(random_state, n_trees):
@@ -81,17 +90,17 @@ def grow(tree, open_nodes, rows, rule, draws, max_features, search_on, cuts=cuts
 
 
 def top_rows(scores, n_chosen):
-    """The rows of highest score, the earlier of two equal ones first."""
+    """The rows with the highest scores; among equal scores, earlier rows come first."""
     by_score = sorted(range(len(scores)), key=lambda row: (-scores[row], row))
     chosen = set(by_score[:n_chosen])
     return [row in chosen for row in range(len(scores))]
 
 
-def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=None):
+def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=None, multiple=None):
     """Algorithm 1 on a strategies.Problem; without unlabelled rows, its Step II alone.
 
-    Pass pseudo_labels to judge Step II alone: scores that are equal on paper may differ in the
-    last bit, and such a tie is then the compiled forest's to break.
+    Pass pseudo_labels to test Step II alone: equal scores may differ in the last bit, and the
+    compiled forest then breaks the tie. `multiple` is the parameter pseudo_cap.
     """
     n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     rows = Rows(
@@ -122,10 +131,13 @@ def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=N
         pseudo_labels = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 
     takes_part = [*[True] * n_labeled, *pseudo_labels]
+    cap = pseudo_label_cap(problem, multiple)
     for tree, sample, (_, _, refine) in zip(trees, samples, seeds, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
-        reseat(tree, rows, [row for row in sample if takes_part[row]])
-        draws = FeatureDraws(n_features, refine)
+        members = [row for row in sample if takes_part[row]]
+        members, seed = limit_unlabeled(members, n_labeled, cap, refine)
+        reseat(tree, rows, members)
+        draws = FeatureDraws(n_features, seed)
         grow(tree, leaves, rows, GiniRule(), draws, tau, search_on=True)
     return Forest(trees, n_explored, scores, list(pseudo_labels), explored_counts, rows)
 

@@ -1,4 +1,4 @@
-"""KM1 and KM2 on two lists of scores: the whole kernel matrix and a general QP solver."""
+"""KM1 and KM2 on two lists of scores, with the full kernel matrix and a general QP solver."""
 
 import math
 
@@ -7,7 +7,7 @@ from scipy import sparse
 
 
 def median_distance(scores):
-    """Root of the median squared distance over all ordered pairs, the diagonal too."""
+    """Root of the median squared distance over all ordered pairs, including the diagonal."""
     return math.sqrt(np.median(np.subtract.outer(scores, scores) ** 2))
 
 
@@ -16,7 +16,7 @@ def kernel(scores, width):
 
 
 def length(matrix, vector):
-    """Norm in the space of the kernel; rounding makes squares of short vectors negative."""
+    """Norm in the kernel space; rounding can make squares of short vectors negative."""
     return math.sqrt(max(0.0, vector @ matrix @ vector))
 
 
@@ -57,7 +57,7 @@ class Samples:
         return (1 - mixing) * self.slope(1.0, 0.05) + mixing * self.mmd
 
     def known_share(self, variant, mixing=0.25):
-        """kappa, and by how much the closest decision on the way was made."""
+        """kappa, and the smallest margin of the decisions that led to it."""
         threshold = self.threshold(variant, mixing)
         left, right, margin = 1.0, 8.0, math.inf
         while right - left > 0.04:
@@ -86,7 +86,7 @@ def smallest_on_simplex(matrix, linear):
     settings.verbose = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
-    # Kernel matrices are all but singular: less than the default, for that accuracy.
+    # Kernel matrices are nearly singular: less regularisation than the default, for accuracy.
     settings.static_regularization_constant = 1e-14
     settings.static_regularization_proportional = 0.0
     solver = clarabel.DefaultSolver(

@@ -1,4 +1,4 @@
-"""Measures one row, one pair and one threshold at a time, in exact fractions.
+"""Metrics computed one row, pair or threshold at a time, in exact fractions.
 
 `new` is the label of the new class; every label that is neither known nor `new` is of a hidden
 class.
@@ -22,7 +22,7 @@ def accuracy(y_true, y_pred):
 
 
 def f1(y_true, y_pred, label):
-    """2 P R / (P + R), and 0 where a term of it is 0 / 0."""
+    """2 P R / (P + R), or 0 where a term is 0 / 0."""
     rows = list(zip(y_true, y_pred, strict=True))
     hits = sum(truth == predicted == label for truth, predicted in rows)
     if hits == 0:
@@ -43,7 +43,7 @@ def _scores_of(y_true, y_score, new):
 
 
 def auc(y_true, y_score, new, value_of_tie):
-    """The appendix counts pairs of which the new row scores strictly higher; ties are a choice."""
+    """The appendix counts pairs whose new row scores strictly higher; it does not define ties."""
     known, others = _scores_of(y_true, y_score, new)
     total = sum(
         Fraction(above > below) + value_of_tie * (above == below)
@@ -67,7 +67,7 @@ def average_precision(y_true, y_score, new):
 
 
 def fpr_at_tpr(y_true, y_score, new, tpr):
-    """Lowest false positive rate of all thresholds that find enough new rows."""
+    """Lowest false positive rate of all thresholds with a sufficient true positive rate."""
     known, others = _scores_of(y_true, y_score, new)
     return min(
         share(score >= threshold for score in known)
@@ -83,7 +83,7 @@ def _closed_set_right(y_true, y_proba, known):
 
 
 def oscr_points(y_true, y_proba, novelty, known, new):
-    """(fpr, ccr) at every threshold, ascending, from where nothing is taken for known."""
+    """(fpr, ccr) at every threshold, starting where no row is taken for known."""
     right = _closed_set_right(y_true, y_proba, known)
     rows = list(zip(y_true, right, novelty, strict=True))
     points = [(Fraction(0), Fraction(0))]
@@ -101,7 +101,7 @@ def area(points):
 
 
 def augmented_accuracy(y_true, y_pred, theta, new, unlabeled):
-    """Estimate of the accuracy without new labels, section 1.2 of the design."""
+    """Estimate of the accuracy without labels of the new class."""
     rows = list(zip(y_true, y_pred, strict=True))
     labeled = [(label, predicted) for label, predicted in rows if label != unlabeled]
     gain = sum((label == predicted) - (predicted == new) for label, predicted in labeled)

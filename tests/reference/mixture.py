@@ -1,4 +1,4 @@
-"""Theta from two lists of scores: one row, one threshold and one small step at a time."""
+"""Theta from two lists of scores, one row, threshold and small step at a time."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def effective_size(weights):
-    """Rows of equal weight that would tell as much (Kish)."""
+    """Effective sample size: the equivalent number of rows of equal weight (Kish)."""
     weights = [Fraction(weight) for weight in weights]
     return max(1, round(sum(weights) ** 2 / sum(weight * weight for weight in weights)))
 
@@ -40,7 +40,7 @@ def upper_bound(point, n_labeled, n_unlabeled, delta=0.1, gamma=0.01):
 
 
 def best_bin(labeled, unlabeled, weights=None):
-    """The point of the ratio curve whose bound is lowest."""
+    """The point of the ratio curve with the lowest bound."""
     n_labeled = len(labeled) if weights is None else effective_size(weights)
     best, lowest = None, math.inf
     for point in ratio_curve(labeled, unlabeled, weights):
@@ -54,10 +54,10 @@ def best_bin(labeled, unlabeled, weights=None):
 
 
 def position(score, labeled, weights=None):
-    """Where a score stands among labelled ones: the two ends of an interval within [0, 1].
+    """The position of a score among the labelled ones, as an interval within [0, 1].
 
-    n rows on a line leave n + 1 gaps, each as likely as the other for one row more of their kind:
-    n + 1 steps of equal length. The score is in one gap, or anywhere beside the rows it ties with.
+    n rows divide the line into n + 1 gaps, equally likely for one more row of the same kind: n + 1
+    steps of equal length. A score lies in one gap, or anywhere next to the rows that it ties with.
     """
     weights = [1] * len(labeled) if weights is None else weights
     weights = [Fraction(weight) for weight in weights]
@@ -89,7 +89,7 @@ def log_likelihood(counts, parts, weights):
 
 
 def expectation_maximisation(counts, parts, n_steps):
-    """Weights after many small steps, none of which lowers the likelihood."""
+    """Weights after many small steps that never decrease the likelihood."""
     seen = counts > 0
     counts, parts = counts[seen], parts[seen]
     weights = np.full(parts.shape[1], 1 / parts.shape[1])
@@ -99,7 +99,7 @@ def expectation_maximisation(counts, parts, n_steps):
 
 
 def largest_gain(counts, parts, weights):
-    """Bound of what other weights could add to the log-likelihood of a row, as it is concave."""
+    """Upper bound of the gain in log-likelihood per row by other weights, from concavity."""
     seen = counts > 0
     gradient = parts[seen].T @ (counts[seen] / (parts[seen] @ weights)) / counts.sum()
     return float(gradient.max() - 1)

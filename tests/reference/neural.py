@@ -43,7 +43,7 @@ def leaf_probabilities(features, weights, biases, depth):
 
 
 def proportions(labeled, y, unlabeled, theta, n_classes):
-    """vartheta_{B,k} of one leaf from the mu_B(x) of all rows; the new class stands last.
+    """vartheta_{B,k} of one leaf from the mu_B(x) of all rows; the new class is last.
 
     A leaf that no unlabelled row reaches has no new class, as in Definition 1.
     """
@@ -95,3 +95,34 @@ def tree_probabilities(mu, shares):
         ]
         for of_tree, of_leaves in zip(mu, shares, strict=True)
     ]
+
+
+def remembered_gini_loss(batches, theta, n_classes, factor):
+    """L_ag of each tree after the last batch, with running shares in place of those of the batch.
+
+    `batches` holds mu of labelled rows, their classes, and mu of unlabelled rows.
+    """
+    n_trees, n_leaves = len(batches[0][0][0]), len(batches[0][0][0][0])
+    losses = []
+    for tree in range(n_trees):
+        loss = 0.0
+        for leaf in range(n_leaves):
+            known, omega = None, None
+            for labeled, y, unlabeled in batches:
+                shares = [
+                    sum(r[tree][leaf] for r, label in zip(labeled, y, strict=True) if label == k)
+                    / len(labeled)
+                    for k in range(n_classes)
+                ]
+                share = sum(row[tree][leaf] for row in unlabeled) / len(unlabeled)
+                if known is None:
+                    known, omega = shares, share
+                else:
+                    pairs = zip(known, shares, strict=True)
+                    known = [factor * old + (1 - factor) * now for old, now in pairs]
+                    omega = factor * omega + (1 - factor) * share
+            new = max(0.0, 1 - (1 - theta) * sum(known) / omega)
+            squares = sum((share / sum(known)) ** 2 for share in known)
+            loss += omega * (1 - new**2 - (1 - new) ** 2 * squares)
+        losses.append(loss)
+    return losses

@@ -22,10 +22,9 @@ class Stream:
 
 
 class FeatureDraws:
-    """Features without replacement, a node after the other.
+    """Draws of features without replacement, node by node.
 
-    The permutation is not put back between nodes, as a fresh shuffle of any permutation is
-    uniform.
+    The permutation is not reset between nodes, since a shuffle of any permutation is uniform.
     """
 
     def __init__(self, n_features, seed):
@@ -41,8 +40,25 @@ class FeatureDraws:
             yield features[n_drawn]
 
 
+def limit_unlabeled(members, n_labeled, most, seed):
+    """Members with at most `most` unlabelled rows, and the seed of the draws that follow.
+
+    Every row is kept with chance (still to keep) / (rows left). None is no limit.
+    """
+    unlabeled = [row for row in members if row >= n_labeled]
+    if most is None or len(unlabeled) <= most:
+        return members, seed
+    stream, kept = Stream(seed), []
+    for place, row in enumerate(unlabeled):
+        if len(kept) == most:
+            break
+        if stream.below(len(unlabeled) - place) < most - len(kept):
+            kept.append(row)
+    return [row for row in members if row < n_labeled] + kept, stream.state
+
+
 def bootstrap_sample(n_labeled, n_unlabeled, seed):
-    """Rows of one tree: as many labelled and as many unlabelled ones, ascending."""
+    """Rows of one tree: bootstrap samples of the labelled and the unlabelled rows, ascending."""
     stream = Stream(seed)
     labeled = [stream.below(n_labeled) for _ in range(n_labeled)]
     unlabeled = [n_labeled + stream.below(n_unlabeled) for _ in range(n_unlabeled)]

@@ -1,4 +1,4 @@
-"""Shapley values by their definition: all subsets of features, one tree dictionary at a time."""
+"""Shapley values by definition, over all subsets of features, one tree dictionary at a time."""
 
 from itertools import combinations
 from math import comb
@@ -7,10 +7,10 @@ import numpy as np
 
 
 def expected_value(tree, row, known):
-    """What a tree says of a row of which only the features in `known` are known.
+    """The prediction of a tree for a row of which only the features in `known` are known.
 
     At a split on another feature both branches are followed, weighted by the rows that took them
-    in training.
+    in training, or evenly if there were none.
     """
 
     def walk(node):
@@ -20,7 +20,8 @@ def expected_value(tree, row, known):
         if tree["features"][node] in known:
             return walk(next_node(tree, node, row))
         weight = tree["node_sample_weight"]
-        share = weight[left] / (weight[left] + weight[right])
+        total = weight[left] + weight[right]
+        share = weight[left] / total if total > 0 else 0.5
         return share * walk(left) + (1 - share) * walk(right)
 
     return walk(0)
@@ -42,7 +43,7 @@ def leaf_value(tree, row):
 
 
 def shapley_values(worth, n_features):
-    """Shapley value of each feature, where worth(subset) is what a subset achieves."""
+    """Shapley value of each feature, where worth(subset) is the value of a subset."""
     values = []
     for feature in range(n_features):
         others = [other for other in range(n_features) if other != feature]
@@ -56,7 +57,7 @@ def shapley_values(worth, n_features):
 
 
 def path_dependent(trees, row):
-    """Absent features are averaged over by the weights of branches."""
+    """Absent features are averaged over, weighted by the branches."""
 
     def worth(known):
         return sum(expected_value(tree, row, known) for tree in trees)

@@ -1,4 +1,4 @@
-"""The best cut of a node by trying them all (Eqns 4 to 6)."""
+"""The best cut of a node by exhaustive search (Eqns 4 to 6)."""
 
 import math
 from dataclasses import dataclass, replace
@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from reference.criterion import Totals, augmented_reduction, gini_reduction
 
-# A challenger must reduce impurity by more than this beyond what the incumbent does.
+# A cut replaces the best one so far only if its reduction is larger by more than this.
 TIE = 1e-12
-# Products of floats such as gamma * n lie a few roundings beside the integer they stand for.
+# Products of floats such as gamma * n differ from the intended integer by rounding errors.
 HAIR = 1e-12
 
 
@@ -16,7 +16,7 @@ HAIR = 1e-12
 class Rows:
     """Labelled rows, then unlabelled ones."""
 
-    values: list  # one list of floats a row; NaN is missing
+    values: list  # one list of floats per row; NaN is missing
     classes: list  # codes 0..n_known-1; n_known = unlabelled, later pseudo-labelled
     weights: list
     n_known: int
@@ -47,7 +47,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class AugmentedRule:
-    """What Step I maximises, and its constraints."""
+    """The objective of Step I, and its constraints."""
 
     totals: Totals
     gamma: float
@@ -70,7 +70,7 @@ class AugmentedRule:
 
 
 class GiniRule:
-    """What Step II maximises; every cut between two values is feasible."""
+    """The objective of Step II; every cut between two values is feasible."""
 
     def worth_searching(self, counts):
         return sum(count > 0 for count in counts) > 1
@@ -83,7 +83,7 @@ class GiniRule:
 
 
 def _at_least(bound):
-    """0.07 * 100 is 7.000000000000001, and still asks for 7 rows."""
+    """Ceiling with tolerance: 0.07 * 100 is 7.000000000000001 but requires only 7 rows."""
     return bound * (1 - HAIR)
 
 
@@ -96,7 +96,7 @@ def midway(low, high):
 
 
 def cuts_of_feature(rows, members, feature):
-    """Candidates in the order in which they may win a tie."""
+    """Candidates in the order of preference in ties."""
     column = [rows.values[row][feature] for row in members]
     present = sorted({value for value in column if not math.isnan(value)})
     some_missing = any(math.isnan(value) for value in column)
@@ -112,7 +112,7 @@ def cuts_of_feature(rows, members, feature):
 def random_cut_of_feature(rows, members, feature, word):
     """One cut, at a share word / 2**64 of the way from the smallest to the largest value.
 
-    Missing values are tried on both sides; where there is but one value, they go right of it.
+    Missing values are tried on both sides; if there is only one distinct value, they go right.
     """
     column = [rows.values[row][feature] for row in members]
     present = [value for value in column if not math.isnan(value)]
@@ -138,11 +138,11 @@ def random_cut_of_feature(rows, members, feature, word):
 def best_cut(rows, members, rule, drawn_features, max_features, search_on, cuts=cuts_of_feature):
     """The feasible cut of highest reduction over the drawn features, or None.
 
-    With search_on the draw goes on beyond max_features until some feature has a feasible cut.
+    With search_on, drawing continues beyond max_features until a feature has a feasible cut.
     """
     best, best_reduction = None, -math.inf
     n_drawn = 0
-    # The draw must not run ahead of need: every feature costs a word of the tree's stream.
+    # Draw lazily: every drawn feature consumes one word of the tree's stream.
     while n_drawn < max_features or (search_on and best is None):
         feature = next(drawn_features, None)
         if feature is None:
@@ -159,7 +159,7 @@ def best_cut(rows, members, rule, drawn_features, max_features, search_on, cuts=
 
 
 def _with_missing_side(cut, rows, members):
-    """Where the node misses nothing, missing values follow the larger child, the left if equal."""
+    """In a node without missing values, they go to the larger child, or left if equal."""
     if any(math.isnan(rows.values[row][cut.feature]) for row in members):
         return cut
     left, right = (sum(rows.counts(side)) for side in cut.part(rows, members))

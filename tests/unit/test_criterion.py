@@ -1,4 +1,4 @@
-"""Python faces of the criteria: values worked out by hand, and messages."""
+"""The Python classes of the criteria: values computed by hand, and error messages."""
 
 import doctest
 import pickle
@@ -9,7 +9,7 @@ import pytest
 from reference import criterion as twin
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
-from lacforest._tree._criterion import augmented_proportions
+from lacforest._tree.criterion import augmented_proportions
 
 NODES = [
     # counts, unlabelled rows
@@ -17,8 +17,8 @@ NODES = [
     ([0, 0], 7),  # only unlabelled rows: certainly new
     ([3, 4], 0),  # no unlabelled row: the indicator is 0
     ([0, 0], 0),
-    ([90, 10], 50),  # labelled rows explain more than there are: clipped
-    ([50, 50], 100),  # exactly as many as there are: v = 0 without the clip
+    ([90, 10], 50),  # more rows expected than present: clipped
+    ([50, 50], 100),  # as many expected as present: v = 0 without the clip
     ([1, 0], 1),
 ]
 
@@ -47,7 +47,7 @@ def test_values_worked_out_by_hand(criterion):
     assert criterion.proportions([30, 10], 100).tolist() == pytest.approx([0.3, 0.1, 0.6])
     assert criterion.impurity([30, 10], 100) == pytest.approx(0.54)
     assert criterion.impurity([0, 0], 7) == 0.0
-    # Cutting known from new rows: both sides are pure.
+    # The cut separates known from new rows, so both sides are pure.
     assert criterion.reduction([40, 0], 40, [0, 0], 60) == pytest.approx(
         criterion.impurity([40, 0], 100)
     )
@@ -109,7 +109,7 @@ def test_unlabelled_rows_must_be_a_count(criterion, n_unlabeled):
 
 
 def test_counts_must_be_a_vector(criterion):
-    with pytest.raises(ValueError, match=r"must be one count a class, got .* \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"must have one count per class, got .* \(1, 2\)"):
         criterion.impurity([[1, 2]], 1)
 
 
@@ -133,3 +133,12 @@ def test_examples_in_docstrings(face):
     result = doctest.DocTestRunner().run(examples)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 2.2250738585072014e-308, 1e200, 5e307])
+def test_impurity_of_counts_whose_squares_leave_the_range_of_doubles(size):
+    augmented = AugmentedGiniCriterion(theta=0.5, n_labeled=500, n_unlabeled=1000)
+    assert GiniCriterion().impurity([size, size]) == 0.5
+    assert augmented.impurity([size, size], 2 * size) == augmented.impurity([1, 1], 2)
+    assert augmented.impurity([size, size], 0) == augmented.impurity([1, 1], 0)
+    assert np.isfinite(augmented.impurity([size, 0], 100))

@@ -1,4 +1,4 @@
-"""Datasets by name: where they are found, and what is said when they are not."""
+"""Datasets by name: where they are found, and messages if they are not."""
 
 import gzip
 import http.client
@@ -24,12 +24,12 @@ AT_OPENML = [name for name, facts in FACTS.items() if facts.openml is not None]
 
 @pytest.fixture(autouse=True)
 def no_folder_in_the_environment(monkeypatch):
-    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv("LACFOREST_DATA", raising=False)
 
 
 @pytest.fixture(autouse=True)
 def openml(monkeypatch):
-    """OpenML without a network: fails unless a test sets an answer, and remembers the calls."""
+    """OpenML without network: fails unless a test sets an answer, and records the calls."""
 
     class OpenML:
         answer = urllib.error.URLError("no network in tests")
@@ -76,7 +76,7 @@ def test_a_file_of_ones_own(tmp_path, monkeypatch):
     assert found.target_names.tolist() == ["a", "b"]
     assert found.name == "own"
     assert found.source == str(tmp_path / "own.npz")
-    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("LACFOREST_DATA", str(tmp_path))
     assert_array_equal(datasets.load("own").target, [1, 0, 1])
 
 
@@ -84,14 +84,14 @@ def test_the_argument_goes_before_the_environment(tmp_path, monkeypatch):
     for name, y in (("one", [0, 1]), ("other", [1, 0])):
         (tmp_path / name).mkdir()
         save(tmp_path / name, "own", np.eye(2), y)
-    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path / "one"))
+    monkeypatch.setenv("LACFOREST_DATA", str(tmp_path / "one"))
     assert_array_equal(datasets.load("own", tmp_path / "other").target, [1, 0])
 
 
 @needs_keel
 @pytest.mark.parametrize("name", IN_KEEL)
 def test_keel_has_six_datasets_of_the_paper(name, tmp_path, openml):
-    # An empty folder does not hide them.
+    # An empty folder does not hide datasets from other sources.
     found = datasets.load(name, tmp_path)
     assert not openml.calls
     facts = FACTS[name]
@@ -99,6 +99,23 @@ def test_keel_has_six_datasets_of_the_paper(name, tmp_path, openml):
     assert_array_equal(np.unique(found.target), np.arange(facts.n_classes))
     assert found.data.min() == 0
     assert found.data.max() == 1
+
+
+@needs_keel
+def test_other_tables_of_keel(openml):
+    # Three classes, and text in all columns.
+    found = datasets.load("splice")
+    assert found.data.shape == (3190, 60)
+    assert len(found.target_names) == 3
+    assert not openml.calls
+
+
+def test_text_columns_of_keel_become_ranks(tmp_path):
+    path = tmp_path / "own.dat"
+    path.write_text("@relation own\n1.5, b, yes\n-2, a, no\n0, b, no\n")
+    X, y = _sources.read_keel(path)
+    assert_array_equal(X, [[1.5, 1], [-2, 0], [0, 1]])
+    assert y == ["yes", "no", "no"]
 
 
 def test_unscaled(tmp_path):
@@ -130,6 +147,7 @@ def write_idx(path, array):
 def small_images(monkeypatch):
     """fmnist with 3 training and 2 test images of 2 x 2 pixels."""
     monkeypatch.setattr(Facts, "accepts", lambda *given: True)
+    monkeypatch.setattr(Facts, "matches", lambda *given: True)
     return np.arange(20, dtype=np.uint8).reshape(5, 2, 2), np.array([3, 1, 0, 2, 1], dtype=np.uint8)
 
 
@@ -167,13 +185,13 @@ def test_images_from_debian(fashion, small_images, openml):
 )
 def test_broken_images_from_debian(fashion, content):
     (fashion / "t10k-images-idx3-ubyte.gz").write_bytes(content)
-    with pytest.raises(ValueError, match=r"t10k.*not a gzipped idx file of bytes; reinstall"):
+    with pytest.raises(ValueError, match=r"t10k.*not a valid idx file of bytes; reinstall"):
         datasets.load("fmnist")
 
 
 def test_a_debian_folder_without_files(fashion):
     (fashion / "train-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(ValueError, match=r"train-labels.*not a gzipped idx file.*No such file"):
+    with pytest.raises(ValueError, match=r"train-labels.*not a valid idx file.*No such file"):
         datasets.load("fmnist")
 
 
@@ -221,7 +239,7 @@ def test_openml_has_changed(openml):
     openml.answer = np.zeros((5, 3)), np.arange(5)
     message = (
         r"OpenML 41082 has 5 rows, 3 features and 5 classes, but usps has 9298 rows, 256 features "
-        r"and 10 classes: put the full dataset as usps\.npz into a folder"
+        r"and 10 classes: put the full dataset into a folder as usps\.npz"
     )
     with pytest.raises(ValueError, match=message):
         datasets.load("usps")
@@ -274,15 +292,15 @@ def test_what_no_package_has(name, openml):
     with pytest.raises(FileNotFoundError) as caught:
         datasets.load(name)
     message = str(caught.value)
-    assert "no package is known to have it, nor OpenML" in message
+    assert "no known package has it, nor has OpenML" in message
     assert FACTS[name].by_hand in message
     assert FACTS[name].by_hand
     assert not openml.calls
 
 
 def test_unknown_name(openml):
-    with pytest.raises(FileNotFoundError, match=r"'wine' .* none of segment, .*put wine\.npz"):
-        datasets.load("wine")
+    with pytest.raises(FileNotFoundError, match=r"'wines' .* none of segment, .*put wines\.npz"):
+        datasets.load("wines")
     assert not openml.calls
 
 
@@ -296,15 +314,15 @@ def test_keel_without_the_file(monkeypatch, tmp_path):
 
 
 def test_a_folder_that_is_none(tmp_path, monkeypatch):
-    with pytest.raises(NotADirectoryError, match=r"folder names .*absent', which is not a folder"):
+    with pytest.raises(NotADirectoryError, match=r"folder is .*absent', which is not a folder"):
         datasets.load("segment", tmp_path / "absent")
-    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path / "absent"))
-    with pytest.raises(NotADirectoryError, match="variable LACFOREST_DATA names"):
+    monkeypatch.setenv("LACFOREST_DATA", str(tmp_path / "absent"))
+    with pytest.raises(NotADirectoryError, match="variable LACFOREST_DATA is"):
         datasets.load("segment")
 
 
 def test_a_path_is_no_name(tmp_path):
-    with pytest.raises(ValueError, match="plain name, not a path like"):
+    with pytest.raises(ValueError, match="must not be a path, got"):
         datasets.load("../segment", tmp_path)
 
 
@@ -312,7 +330,7 @@ def test_another_dataset_of_that_name(tmp_path):
     save(tmp_path, "segment", np.eye(4), [0, 1, 0, 1])
     message = (
         r"segment\.npz has 4 rows, 4 features and 2 classes, but segment has 2310 rows, 19 "
-        r"features and 7 classes: put the full dataset as segment\.npz into a folder, and any"
+        r"features and 7 classes: put the full dataset into a folder as segment\.npz, or"
     )
     with pytest.raises(ValueError, match=message):
         datasets.load("segment", tmp_path)
@@ -357,3 +375,13 @@ def test_a_file_that_does_not_fit(tmp_path, X, y, message):
 def test_repr_is_short(tmp_path):
     save(tmp_path, "own", np.eye(2), [3, 4])
     assert repr(datasets.load("own", tmp_path)).startswith("Dataset(target_names=array([3, 4])")
+
+
+def test_a_dataset_under_the_name_of_another_one_is_rejected(tmp_path):
+    """MNIST and Fashion-MNIST have one shape."""
+    y = np.repeat(np.arange(10), 7000).astype(np.uint8)
+    np.savez_compressed(tmp_path / "mnist.npz", X=np.zeros((70000, 784), dtype=np.uint8), y=y)
+    with pytest.raises(
+        ValueError, match=r"is another dataset than mnist, although .* \(7000, 7000"
+    ):
+        datasets.load("mnist", tmp_path, scale=False)

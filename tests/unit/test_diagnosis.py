@@ -1,15 +1,12 @@
-"""Findings about the assumptions behind theta, and the picture of the ratio curve."""
+"""Findings about the assumptions behind theta, and the plot of the ratio curve."""
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from lacforest.mixture import BestBin, RankMixture, RatioCurveDisplay, diagnose, estimate_theta
-from lacforest.mixture._diagnostics import _identifiable, known_region, misfit
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from lacforest.mixture.checks import _identifiable, known_region, misfit
 
 
 def blobs(rng, n_first, n_second, n_new):
@@ -61,7 +58,7 @@ def test_nothing_new():
     rng = np.random.default_rng(1)
     report = diagnose(blobs(rng, 300, 300, 0), blobs(rng, 300, 300, 0), random_state=0)
     assert levels(report)["something new"] == "caution"
-    assert "cannot tell whether any of the 600 unlabelled rows is new" in text_of(
+    assert "do not show whether any of the 600 unlabelled rows is new" in text_of(
         report, "something new"
     )
 
@@ -75,7 +72,7 @@ def test_everything_new():
 
 
 def test_new_rows_that_overlap_with_known_ones():
-    # All unlabelled rows are new, but everywhere among the labelled ones.
+    # All unlabelled rows are new, but they overlap with the labelled ones everywhere.
     rng = np.random.default_rng(3)
     fitted = RankMixture(random_state=0).fit_scores(rng.random(1000), rng.random(2000) ** (1 / 3))
     finding = _identifiable(fitted)
@@ -113,7 +110,7 @@ def test_classes_of_few_rows_are_not_compared(sound):
 def test_misfit_is_small_only_where_a_sample_is_missing(sound):
     X, U, _ = sound
     assert misfit(RankMixture(random_state=0).fit(X, U)) > 0.001
-    # Scores: labelled rows in a region where no unlabelled one is, amid others that agree.
+    # Some labelled rows lie in a score region without unlabelled rows; elsewhere both agree.
     rng = np.random.default_rng(6)
     labeled = np.concatenate([rng.random(500), np.full(500, 0.25) + 1e-3 * rng.random(500)])
     fitted = RankMixture(random_state=0).fit_scores(labeled, rng.random(2000))
@@ -166,23 +163,17 @@ def test_threads_that_make_no_sense(sound, n_jobs, error):
 def test_missing_values_and_an_svc(sound):
     X = sound[0].copy()
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="holds missing values, which an SVC cannot take"):
+    with pytest.raises(ValueError, match="contains missing values, which an SVC does not accept"):
         BestBin("svc").fit(X, sound[1])
 
 
 @pytest.mark.parametrize("cv", [[], [(np.arange(600), np.arange(600, 1600))]])
 def test_folds_without_one_side(sound, cv):
-    with pytest.raises(ValueError, match="training rows hold labelled and unlabelled rows"):
+    with pytest.raises(ValueError, match="labelled and unlabelled rows among their training rows"):
         BestBin("svc", cv=cv).fit(*sound[:2])
 
 
 # ---------------------------------------------------------------------------- picture
-
-
-@pytest.fixture
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.usefixtures("close_figures")

@@ -1,4 +1,4 @@
-"""tools/check_dist.py: what it notices about archives that are about to be published."""
+"""tools/check_dist.py: problems that it detects in archives to be published."""
 
 import importlib.util
 import io
@@ -18,16 +18,16 @@ TRACKED = {
     "lacforest/__init__.py",
     "lacforest/meson.build",
     "lacforest/py.typed",
-    "lacforest/_tree/_keys.pxd",
-    "lacforest/_tree/_keys.pyi",
-    "lacforest/_tree/_keys.pyx",
+    "lacforest/_tree/keys.pxd",
+    "lacforest/_tree/keys.pyi",
+    "lacforest/_tree/keys.pyx",
 }
 INFO = "lacforest-1.0.dist-info"
 MEMBERS = [
     "lacforest/__init__.py",
     "lacforest/py.typed",
-    "lacforest/_tree/_keys.pyi",
-    "lacforest/_tree/_keys.cpython-311-x86_64-linux-gnu.so",
+    "lacforest/_tree/keys.pyi",
+    "lacforest/_tree/keys.cpython-311-x86_64-linux-gnu.so",
     *(f"{INFO}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")),
     f"{INFO}/licenses/LICENSE",
 ]
@@ -68,7 +68,7 @@ def test_a_wheel_that_misses_a_file(tmp_path, missing):
 
 @pytest.mark.parametrize(
     "stray",
-    ["lacforest/_tree/_keys.pyx", "lacforest/_tree/_keys.c", "tests/conftest.py", "lacforest/x.so"],
+    ["lacforest/_tree/keys.pyx", "lacforest/_tree/keys.c", "tests/conftest.py", "lacforest/x.so"],
 )
 def test_a_wheel_with_a_stray_file(tmp_path, stray):
     (problem,) = check_dist.check_wheel(make_wheel(tmp_path, [*MEMBERS, stray]), TRACKED)

@@ -1,7 +1,8 @@
-"""What the documentation names exists, and what it shows is what comes out."""
+"""Names in the documentation exist, and its examples give the output shown."""
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -28,16 +29,28 @@ def test_every_test_on_the_algorithm_page_exists():
 
 def test_every_function_on_the_algorithm_page_exists():
     page = (ROOT / "docs" / "algorithm.rst").read_text()
-    named = set(re.findall(r"``(?:\w+\.)?(\w+)`` in ``_\w+\.p(?:y|yx|xd)``", page))
-    named |= set(re.findall(r"``ForestGrower\.(\w+)``", page))
+    named = set(re.findall(r"``(?:\w+\.)?(\w+)`` in\s+``[\w/]+\.p(?:y|yx|xd)``", page))
     assert len(named) > 5
     assert named <= names_of(r"(?:def|cdef|class)[ \w*]* (\w+)\(", "lacforest")
 
 
+def test_the_architecture_page_lists_every_module():
+    page = (ROOT / "docs" / "architecture.rst").read_text()
+    assert ".. literalinclude:: modules.txt" in page
+    spec = importlib.util.spec_from_file_location("list_modules", ROOT / "tools/list_modules.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    listed = tool.list_modules()
+    assert "    criterion " in listed
+    assert (ROOT / "docs" / "modules.txt").read_text() == listed, "run tools/list_modules.py"
+
+
 def test_every_file_on_the_architecture_page_exists():
     page = (ROOT / "docs" / "architecture.rst").read_text()
-    for name in re.findall(r"``(lacforest/[\w/.]+)``", page):
-        assert list(ROOT.glob(name + "*")), name
+    named = re.findall(r"``((?:_\w+|ensemble|mixture|tests|tools)/[\w/.]+)``", page)
+    assert len(named) > 6
+    for name in named:
+        assert [*ROOT.glob(name + "*"), *ROOT.glob(f"lacforest/{name}*")], name
 
 
 def public_packages():
@@ -74,7 +87,7 @@ def test_the_readme_names_files_that_are_there():
 
 
 def test_figures_of_the_readme_are_those_of_the_results():
-    """Each figure, rounded, stands in the files that the commands wrote."""
+    """Each figure equals the rounded value in the files that the commands wrote."""
     readme = (ROOT / "README.md").read_text()
     rows = [line for line in readme.splitlines() if line.startswith(("| accuracy", "| AUC"))]
     table = (ROOT / "docs" / "results" / "table1.txt").read_text()
@@ -93,7 +106,7 @@ def pages_with_examples():
         for folder in ("", "guide", "developer")
         for path in (ROOT / "docs" / folder).glob("*.rst")
     )
-    # The page of the neural forest needs torch, and is tested with it.
+    # The page on neural forests requires torch; tests/neural covers it.
     return sorted(page for page in pages if ">>> " in page.read_text() and page.stem != "neural")
 
 

@@ -1,4 +1,4 @@
-"""KM1 and KM2 on scores: against the naive twin, and where the answer is known."""
+"""KM1 and KM2 on scores: comparison with the naive twin, and known results."""
 
 import math
 
@@ -54,7 +54,7 @@ def mixture(seed, n_labeled=200, n_unlabeled=400, known=0.5):
 @given(labeled=samples, unlabeled=samples)
 def test_width_and_distance_of_samples_are_those_of_the_twin(labeled, unlabeled):
     everyone = np.concatenate([labeled, unlabeled])
-    # Where most pairs are of equal scores the twin has no width.
+    # If most pairs have equal scores, the width of the twin is zero.
     assume(np.median(np.abs(np.subtract.outer(everyone, everyone))) > 0)
     found, expected = of_rows(labeled, unlabeled), twin(labeled, unlabeled)
     assert found.mmd == pytest.approx(expected.mmd, abs=1e-7)
@@ -65,7 +65,7 @@ def test_width_and_distance_of_samples_are_those_of_the_twin(labeled, unlabeled)
 @several
 @given(labeled=samples, unlabeled=samples, width=st.sampled_from([0.1, 0.5, 2.0, 10.0]))
 def test_distances_are_those_of_the_twin(labeled, unlabeled, width):
-    # Rows of the twin stand one by one, so this is also: repeated rows are counts.
+    # The twin lists rows individually, so this also tests that counts equal repeated rows.
     found, expected = of_rows(labeled, unlabeled, width), twin(labeled, unlabeled, width)
     for lam in (1.0, 1.05, 2.0, 7.0):
         assert found.distance(lam) == pytest.approx(expected.distance(lam), abs=1e-6)
@@ -130,7 +130,7 @@ def test_identical_samples_reach_the_cap(variant):
 
 def test_the_curve_of_two_points():
     # v has all its weight on the unlabelled point, so d(lam) = (lam - 1) mmd, every slope equals
-    # every threshold, and nothing is known.
+    # every threshold, and theta is not determined.
     found = KernelMean(np.array([2.0, 5.0]), np.array([1.0, 0.0]), np.array([0.0, 1.0]), width=2.0)
     mmd = math.sqrt(2 - 2 * math.exp(-9 / 8))
     assert found.mmd == pytest.approx(mmd)
@@ -167,7 +167,7 @@ def test_the_curve_is_told():
     assert {1.05, 4.5, 4.52} <= set(share.lams.tolist())
     assert_array_equal(share.distances, [found.distance(lam) for lam in share.lams.tolist()])
     assert share.share == (share.lam - 1) / share.lam
-    # What was tried for one variant is not reported for the other.
+    # Values of lam tried for one variant are not reported for the other.
     assert 1.05 not in found.known_share("km1").lams
 
 

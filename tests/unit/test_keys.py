@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from lacforest._tree._keys import sorted_keys
+from lacforest._tree.keys import sorted_keys
 
-# Both sides of every switch: rank sort to 32 keys, digits of 6 to 11 bits above.
+# Sizes on both sides of each switch: rank sort up to 32 keys, radix digits of 6 to 11 bits above.
 SIZES = [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 129, 500, 1024, 1025, 2047, 2049, 5000]
 
 
 def random_keys(rng, size, dtype, shift, bits):
-    """Keys of `shift` bits of company below `bits` bits to sort by, as the search makes them."""
+    """Keys as the search builds them: `bits` bits to sort by above `shift` bits of payload."""
     fields = rng.integers(0, 2**bits, size, dtype=np.uint64)
     company = rng.integers(0, 2**shift, size, dtype=np.uint64)
     return ((fields << np.uint64(shift)) | company).astype(dtype)
@@ -57,7 +57,7 @@ def test_few_distinct_codes(size, dtype, global_random_seed):
 
 @pytest.mark.parametrize("size", [5, 50])
 def test_nothing_to_sort_by(size):
-    # All rows that have the feature share one value; only missing ones differ.
+    # All present values are equal; only missing values differ from them.
     keys = np.arange(size, dtype=np.uint32) % 4
     assert_array_equal(np.sort(sorted_keys(keys, 2, 0)), np.sort(keys))
 

@@ -1,4 +1,4 @@
-"""Theta where it is known: exact cases, and large samples of any share."""
+"""Estimates where theta is known: exact cases, and large samples."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ TENTHS = [tenths / 10 for tenths in range(11)]
 
 
 def evenly(n_rows, low=0.0, high=1.0):
-    """A sample of a uniform distribution without the luck of the draw."""
+    """An evenly spaced sample of a uniform distribution, without randomness."""
     return low + (np.arange(n_rows) + 0.5) / n_rows * (high - low)
 
 
@@ -52,7 +52,7 @@ def test_disjoint_supports(method, n_labeled, n_new):
 @by_rank
 @pytest.mark.parametrize("theta", TENTHS)
 def test_any_share_of_a_large_sample(method, theta):
-    # New rows as far up as the highest of 20 known ones, so that both overlap.
+    # New rows are distributed like the maximum of 20 known rows, so that both overlap.
     n_rows = 20_000
     n_new = round(theta * n_rows)
     unlabeled = np.append(evenly(n_rows - n_new), evenly(n_new) ** (1 / 20))
@@ -64,7 +64,7 @@ def test_any_share_of_a_large_sample(method, theta):
 def test_kernel_means_of_any_share(method, theta):
     n_new = round(theta * 1000)
     unlabeled = np.append(evenly(1000 - n_new), evenly(n_new, 3.0, 4.0))
-    # Shares below 1/8 are not looked for.
+    # Values of theta below 1/8 are outside the search range.
     assert theta_of(method, evenly(1000), unlabeled) == pytest.approx(max(theta, 1 / 8), abs=0.05)
 
 
@@ -94,7 +94,7 @@ def test_constant_scores_hold_nothing_new(method, n_labeled, n_unlabeled):
 
 @by_rank
 def test_unlabelled_rows_that_look_less_new_than_any_labelled_one(method):
-    # As wrong as it can be; the share of new rows is zero rather than negative.
+    # The assumption is violated; theta is zero instead of negative.
     assert theta_of(method, evenly(50, 1, 2), evenly(50)) == 0.0
 
 
@@ -151,13 +151,13 @@ def test_the_best_bin_is_a_point_of_the_curve():
 
 
 def test_best_bin_by_hand():
-    # Known rows are half as frequent among unlabelled ones up to 1, and everywhere up to 2.
+    # Up to 1, the share of unlabelled rows is half that of labelled rows; up to 2, both are 1.
     labeled = np.repeat([1.0, 2.0], [90, 10])
     unlabeled = np.repeat([1.0, 2.0], [45, 55])
     estimator = BestBin(n_bootstrap=0).fit_scores(labeled, unlabeled)
     assert estimator.chosen_ == (0.9, 0.5)
     assert estimator.theta_ == 0.5
-    # Of 10 rows nothing can be told, and the whole sample says nothing is new.
+    # With 10 labelled rows the bound at 1 is too loose, so the whole sample is chosen.
     few = BestBin(n_bootstrap=0).fit_scores(np.repeat([1.0, 2.0], [1, 9]), unlabeled)
     assert few.chosen_ == (1.0, 1.0)
     assert few.theta_ == 0.0

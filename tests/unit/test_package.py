@@ -1,6 +1,8 @@
-"""What is installed and what an import costs."""
+"""Installed files, and the modules that an import loads."""
 
+import ast
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,9 +50,29 @@ def modules_after(code):
     return set(done.stdout.split())
 
 
+def test_import_from_the_source_tree(tmp_path):
+    compiled = ("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(SOURCE, tmp_path / "lacforest", ignore=shutil.ignore_patterns(*compiled))
+    # Without site-packages, where an editable installation would answer for the source tree.
+    call = [sys.executable, "-S", "-c", "import lacforest"]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: lacforest cannot be imported from its source tree, {tmp_path}, because the "
+        "compiled modules are not there. Install it first, by make demo or pip install ., and then "
+        "start Python in another folder."
+    )
+    # An installation without its compiled modules is broken, and says which one is missing.
+    (tmp_path / "lacforest" / "meson.build").unlink()
+    done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr.splitlines()[-1].startswith(
+        "ModuleNotFoundError: No module named 'lacforest"
+    )
+
+
 def test_import_stays_light():
     heavy = {"torch", "matplotlib", "pandas", "polars", "pyarrow", "pytest", "IPython"}
-    # scikit-learn >= 1.9 imports pandas where it is installed; that is not ours to prevent.
+    # scikit-learn >= 1.9 imports pandas if it is installed, which we cannot prevent.
     of_scikit_learn = modules_after("import sklearn.base, sklearn.utils.parallel")
     assert not heavy & (modules_after("import lacforest") - of_scikit_learn)
 
@@ -64,7 +86,7 @@ def test_our_own_files_import_nothing_heavy():
 
 
 def test_the_core_needs_no_scikit_learn():
-    for name in ("_criterion", "_keys", "_ranks", "_splitter", "_partition", "_builder"):
+    for name in ("criterion", "keys", "ranks", "search", "partition", "grower"):
         code = (
             "import sys, types, importlib.util; "
             # The package itself imports the estimator: load the core without running it.
@@ -98,3 +120,12 @@ def test_the_version_is_the_same_everywhere(file, pattern):
 
     named = re.search(pattern, (SOURCE.parent / file).read_text(encoding="utf-8"), re.M)
     assert named[1] == lacforest.__version__
+
+
+def test_no_two_classes_have_one_name():
+    places = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

@@ -1,4 +1,4 @@
-"""Counts from real numbers: floors and ceilings where binary fractions betray decimal ones."""
+"""Floors and ceilings of products of floats, with tolerance for rounding errors."""
 
 import math
 from fractions import Fraction
@@ -8,7 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lacforest._pseudo import ceil_with_tolerance, floor_with_tolerance, pseudo_labels
+from lacforest._growing.label import (
+    ceil_with_tolerance,
+    floor_with_tolerance,
+    pseudo_labels,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +76,7 @@ def test_any_positive_share_asks_for_a_row(gamma):
 
 @pytest.mark.parametrize("n_rows", [10**8 + 1, 2**32 - 1])
 def test_tolerance_stays_below_one_row(n_rows):
-    # As many rows as the package accepts: halves must still be cut off.
+    # Up to the largest supported number of rows, the tolerance is below half a row.
     assert floor_with_tolerance(0.5 * n_rows) == n_rows // 2
     assert ceil_with_tolerance(0.5 * n_rows) == n_rows // 2 + 1
 

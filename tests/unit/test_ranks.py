@@ -1,4 +1,4 @@
-"""Values to codes and codes to thresholds, at the edges of the floats."""
+"""Conversion of values to codes and codes to thresholds, for extreme floats."""
 
 import math
 from fractions import Fraction
@@ -9,9 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from lacforest._coding import RowStack, code_columns, place_thresholds
-from lacforest._tree._buffers import CODED_NODE, NODE
-from lacforest._tree._ranks import CodedColumns, assign_thresholds, rank_codes
+from lacforest._coding.coded_table import code_table
+from lacforest._input.tables import RowStack
+from lacforest._tree.ranks import CodedColumns, assign_thresholds, rank_codes
+from lacforest._tree.workspace import CODED_NODE, NODE
 
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 5e-324
@@ -78,9 +79,9 @@ def test_ranks_of_a_strided_column(global_random_seed):
 
 @pytest.mark.parametrize(("n_distinct", "width"), [(255, 1), (256, 2), (65535, 2), (65536, 4)])
 def test_columns_are_as_narrow_as_their_codes(n_distinct, width):
-    # One code more than there are values must fit: that of missing values.
+    # There is one code more than values, that of missing values, which must fit.
     column = np.append(np.arange(n_distinct, dtype=float), np.nan)
-    columns = code_columns(RowStack([column[:, None]]), n_jobs=1)
+    columns = code_table(RowStack([column[:, None]]), n_jobs=1).columns
     assert columns.columns[0].itemsize == width
     assert columns.n_codes.tolist() == [n_distinct]
     assert columns.has_missing.tolist() == [1]
@@ -89,9 +90,9 @@ def test_columns_are_as_narrow_as_their_codes(n_distinct, width):
 
 def test_code_table_must_be_consistent():
     short, long = np.zeros(2, np.uint8), np.zeros(3, np.uint8)
-    with pytest.raises(ValueError, match="equally long, and n_codes name each"):
+    with pytest.raises(ValueError, match="equally long, with one entry of n_codes"):
         CodedColumns([short, long], [1, 1], [0, 0])
-    with pytest.raises(ValueError, match="equally long, and n_codes name each"):
+    with pytest.raises(ValueError, match="equally long, with one entry of n_codes"):
         CodedColumns([long, long], [1], [0])
 
 
@@ -160,7 +161,8 @@ def test_thresholds_of_several_features(global_random_seed):
     table = rng.integers(0, 50, (200, 4)).astype(float)
     table[rng.random(table.shape) < 0.1] = np.nan
     stack = RowStack([table[:80], table[80:]])
-    columns = code_columns(stack, n_jobs=1)
+    coded = code_table(stack, n_jobs=1)
+    columns = coded.columns
     nodes = np.zeros(60, dtype=CODED_NODE)
     feature = rng.integers(0, 4, 60)
     nodes["feature"] = np.where(rng.random(60) < 0.5, feature, ~feature)
@@ -173,14 +175,15 @@ def test_thresholds_of_several_features(global_random_seed):
     high = np.array([distinct[f][c] for f, c in zip(feature, nodes["next"], strict=True)])
     in_place = nodes.copy()
     skip = np.arange(60) % 3 == 0
-    thresholds = np.full(60, np.nan)
-    place_thresholds(nodes, skip, columns, stack, thresholds)
-    place_thresholds(in_place, skip, columns, stack)
+    coded.replace_cuts(in_place, skip)
+    nodes["left"][skip] = -1  # leaves
+    untouched_leaves = nodes[::3].copy()
+    thresholds = coded.find_thresholds(nodes)
     assert_array_equal(thresholds[members], ((low + high) / 2)[members])
-    assert np.isnan(thresholds[skip]).all()
+    assert not thresholds[skip].any()
     assert_array_equal(in_place.view(NODE)["threshold"][members], thresholds[members])
     assert_array_equal(in_place[::3], untouched)
-    assert_array_equal(nodes[::3], untouched)
+    assert_array_equal(nodes[::3], untouched_leaves)
     for node, threshold in zip(members, thresholds[members], strict=True):
         codes, values = columns.columns[feature[node]], table[:, feature[node]]
         assert_array_equal(codes <= nodes["last"][node], values <= threshold)

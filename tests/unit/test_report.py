@@ -1,4 +1,4 @@
-"""The HTML report: what it says, that it stands alone, and how it looks in a browser."""
+"""The HTML report: its contents, that it is self-contained, and its layout in a browser."""
 
 import html
 import json
@@ -13,6 +13,7 @@ import pytest
 
 from lacforest import LACForestClassifier
 from lacforest.datasets import make_figure1
+from lacforest.inspection import column_shift
 from lacforest.mixture import diagnose
 from lacforest.report import write_report
 
@@ -57,10 +58,11 @@ def headings(page):
 def test_sections_of_a_full_report(full):
     assert headings(read(full)) == [
         "How good is it?",
-        "Pictures",
-        "Does the data support theta?",
-        "What tells new from known?",
-        "The newest rows",
+        "Plots",
+        "Do the data support theta?",
+        "Which columns differ between labelled and unlabelled rows?",
+        "Which features separate new rows from known ones?",
+        "The rows with the highest novelty scores",
         "Facts",
     ]
 
@@ -96,8 +98,27 @@ def test_without_truth_and_training(forest, toy, tmp_path):
     write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
     page = read(tmp_path / "report.html")
     assert "How good is it?" not in headings(page)
-    assert "Does the data support theta?" not in headings(page)
     assert page.count("<figure>") == 3  # scores, ratio curve, importances
+    for found in forest.fit_findings_:
+        assert f'<li class="{found.level}">{html.escape(f"{found.topic}: {found.text}")}' in page
+    shift = column_shift(forest)[0]
+    cells = f"<td>{shift.name}</td><td>{shift.unlabeled:.2f}</td>"
+    assert f"{cells}<td>{shift.taken_for_known:.2f}</td>" in page
+
+
+def test_findings_of_a_diagnosis_come_instead_of_those_of_the_fit(forest, full):
+    page = read(full)
+    for topic in {found.topic for found in forest.fit_findings_}:
+        assert page.count(f">{topic}: ") == 1
+
+
+def test_a_file_of_an_older_version_has_no_findings(toy, tmp_path):
+    forest = LACForestClassifier(5, theta=0.5, random_state=0)
+    forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    forest.fit_findings_, forest.column_shift_ = (), None
+    write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    found = headings(read(tmp_path / "report.html"))
+    assert not any(heading.startswith(("Do the data", "Which columns")) for heading in found)
 
 
 def test_theta_that_was_given(toy, tmp_path):
@@ -124,7 +145,7 @@ def test_feature_names_and_many_classes(tmp_path):
 
 def test_a_forest_without_a_new_class(toy, tmp_path):
     forest = LACForestClassifier(5).fit(toy.X_labeled, toy.y_labeled)
-    with pytest.raises(ValueError, match="knows no new class: there is nothing to report"):
+    with pytest.raises(ValueError, match="has no new class: there is nothing to report"):
         write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
     assert os.listdir(tmp_path) == []
 
@@ -162,7 +183,7 @@ document.title = JSON.stringify({
 
 
 def look(path, tmp_path, width, *options):
-    """What the browser makes of the page at a width, and what it complains about."""
+    """The layout of the page at a given width, and the browser's error messages."""
     probed = tmp_path / "probed.html"
     probed.write_text(read(path).replace("</body>", PROBE + "</body>"), encoding="utf-8")
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
@@ -183,13 +204,13 @@ def test_in_a_browser(full, tmp_path, width):
     assert len(seen["pictures"]) == 6
     assert min(seen["pictures"]) > 300
     assert seen["overflow"] <= 0
-    assert seen["headings"] == 6
+    assert seen["headings"] == 7
     assert seen["ground"] == "rgb(255, 255, 255)"
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: the report was not looked at")
 def test_on_a_phone(full, tmp_path):
-    # A window of the browser is never as narrow as a phone: the page is.
+    # A browser window cannot be as narrow as a phone, so the width of the page is set instead.
     narrow = tmp_path / "narrow.html"
     style = "<style>html { width: 360px; }</style></head>"
     narrow.write_text(read(full).replace("</head>", style), encoding="utf-8")

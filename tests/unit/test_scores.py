@@ -1,4 +1,4 @@
-"""Where scores come from: our forest out of bag, or any classifier out of fold."""
+"""Sources of scores: our forest out of bag, or any classifier out of fold."""
 
 import numpy as np
 import pytest
@@ -19,8 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from lacforest._utils.kernel_width import median_gamma
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
-from lacforest.mixture._cross_fit import cross_fit_scores, median_gamma
+from lacforest.mixture._cross_fit import cross_fit_scores
 
 rng = np.random.default_rng(0)
 # Known rows in two blobs; 40 % of the unlabelled ones in a third.
@@ -32,7 +33,7 @@ THETA = 0.4
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Says which rows it saw: the first column is a row's number."""
+    """A classifier that records its training rows; the first column is the row number."""
 
     fits: list = []  # noqa: RUF012  (shared by clones, which is the point)
 
@@ -147,7 +148,7 @@ SCORERS = {
 def test_any_classifier_may_give_the_scores(make, kind):
     estimator = make(scorer=SCORERS[kind], n_bootstrap=0, random_state=0).fit(X, U)
     assert estimator.theta_ == pytest.approx(THETA, abs=0.12)
-    # Higher looks newer.
+    # Higher scores mean that a row looks newer.
     scores = estimator.scores_
     assert np.median(scores.unlabeled[180:]) > np.quantile(scores.labeled, 0.95)
     assert np.median(scores.unlabeled[:180]) < np.quantile(scores.labeled, 0.9)
@@ -155,7 +156,7 @@ def test_any_classifier_may_give_the_scores(make, kind):
 
 @pytest.fixture
 def one_thread():
-    """Boosting spins on every core, and crawls where other processes want them too."""
+    """Limit the threads: boosting is very slow if other processes use the cores too."""
     with threadpool_limits(1, user_api="openmp"):
         yield
 
@@ -212,7 +213,7 @@ def test_missing_values_need_a_scorer_that_knows_them(one_thread):
     for scorer in ("forest", HistGradientBoostingClassifier(max_iter=10)):
         estimator = BestBin(scorer, n_bootstrap=0, random_state=0).fit(holed, U)
         assert np.isfinite(estimator.scores_.labeled).all()
-    with pytest.raises(ValueError, match="missing values, which an SVC cannot take"):
+    with pytest.raises(ValueError, match="missing values, which an SVC does not accept"):
         BestBin("svc").fit(holed, U)
 
 
@@ -261,12 +262,12 @@ def test_splitters_that_do_not_test_every_row_once():
     tested = np.bincount(np.concatenate([test for _, test in splitter.split(X[:40])]))
     never = 40 - np.count_nonzero(tested)
     message = (
-        rf"cv must test every row once, but ShuffleSplit.* tests {never} rows never and "
-        rf"{(tested > 1).sum()} rows more than once"
+        rf"cv must test every row once, but ShuffleSplit.* never tests {never} rows and "
+        rf"tests {(tested > 1).sum()} rows more than once"
     )
     with pytest.raises(ValueError, match=message):
         BestBin("svc", cv=splitter).fit(X[:15], U[:25])
-    message = "tests 0 rows never and 40 rows more than once"
+    message = "never tests 0 rows and tests 40 rows more than once"
     with pytest.raises(ValueError, match=message):
         BestBin("svc", cv=RepeatedKFold(n_splits=3, n_repeats=2)).fit(X[:15], U[:25])
 
@@ -286,5 +287,5 @@ def test_cv_is_not_looked_at_by_the_forest():
 
 @pytest.mark.parametrize("answer", [np.nan, np.inf])
 def test_scores_that_are_not_finite(answer):
-    with pytest.raises(ValueError, match=r"scorer Recorder.* gave scores that are not finite"):
+    with pytest.raises(ValueError, match=r"scorer Recorder.* returned scores that are not finite"):
         BestBin(Recorder(answer=answer)).fit(X, U)

@@ -1,4 +1,4 @@
-"""Toy data: what is drawn is what is promised, and the posterior is Bayes' rule."""
+"""Synthetic data: their distribution, and the posterior by Bayes' rule."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_what_is_drawn(make):
     assert set(toy.y_unlabeled) == set(range(-1, n_known))
     assert (toy.y_unlabeled == -1).sum() == 24
     assert toy.theta == 0.3
-    # Mixed: the new rows are not all at one end.
+    # Rows are shuffled: the new rows are not all at one end.
     assert 0 < (toy.y_unlabeled[:40] == -1).sum() < 24
 
 
@@ -108,7 +108,7 @@ def test_the_forest_comes_close_to_the_best_possible(global_random_seed):
 
 
 def test_plain_gini_overlooks_the_new_class():
-    # What Figure 1 shows: labelled rows alone give no reason to cut the second feature.
+    # As in Figure 1, the labelled rows alone give no reason to split on the second feature.
     toy = make_figure1(500, 1000, random_state=0)
     plain = LACForestClassifier(max_features=None, random_state=0)
     plain.fit(toy.X_labeled, toy.y_labeled)
@@ -134,8 +134,8 @@ def test_repr_is_short():
         ({"n_features": 0}, ValueError, "n_features must be at least 1"),
         ({"std": 0}, ValueError, "std must be a positive number, got 0"),
         ({"std": np.inf}, ValueError, "std must be a positive number, got inf"),
-        ({"center_box": (1, 1)}, ValueError, r"two numbers, the lower one first, got \(1, 1\)"),
-        ({"center_box": 3}, ValueError, "two numbers, the lower one first, got 3"),
+        ({"center_box": (1, 1)}, ValueError, r"two numbers in ascending order, got \(1, 1\)"),
+        ({"center_box": 3}, ValueError, "two numbers in ascending order, got 3"),
     ],
 )
 def test_bad_parameters(options, error, message):

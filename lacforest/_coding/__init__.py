@@ -1,0 +1,1 @@
+"""Values to codes before trees grow, codes back to thresholds afterwards."""

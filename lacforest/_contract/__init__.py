@@ -1,0 +1,1 @@
+"""What all classifiers of the package share: fitted labels, theta, prediction, tags."""

@@ -1,0 +1,109 @@
+"""Checks that every fit runs on what it has found already: scores, shares and codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._contract.shares import Deployment
+from lacforest._contract.theta import undetermined_message
+from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.user_warnings import warn_user
+from lacforest.mixture import ThetaWarning
+from lacforest.mixture.checks import estimate_findings, rank_estimate, shared_rows
+from lacforest.mixture.column_shift import column_aucs, control_finding, drift_finding
+from lacforest.mixture.findings import Finding
+
+
+def check_fit(
+    deployment: Deployment, columns: CodedColumns, marked: NDArray[np.bool_], estimator: Any
+) -> Deployment:
+    """Add the findings and the shift of columns; warn once if there is a problem.
+
+    Parameters
+    ----------
+    deployment : Deployment
+    columns : CodedColumns
+        The columns of its rows.
+    marked : bool array of shape (n_unlabeled,)
+        Pseudo-labels: the other unlabelled rows are taken for known.
+    estimator : classifier
+        Whose fit it is; its feature names are used in messages.
+    """
+    rows, theta = deployment.rows, deployment.theta
+    names = feature_names(estimator)
+    findings: list[Finding] = []
+    interval = theta.interval
+    if theta.estimator is not None and interval is None:
+        interval = (theta.value, theta.value)
+    by_rank = rank_estimate(theta.estimator)
+    if by_rank is not None and interval is not None:
+        findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
+    if deployment.share_shift is not None:
+        findings.append(_share_finding(deployment.share_shift, deployment.known_shares_interval))
+    n_labeled, first = rows.n_labeled, 0
+    if rows.n_control:
+        # Control rows show what known rows of deployment look like.
+        first = n_labeled - rows.n_control
+        reference, control = np.arange(first), np.arange(first, n_labeled)
+        weight = None if rows.sampling_weight is None else rows.sampling_weight[:first]
+        aucs = column_aucs(columns, reference, weight, [control])[:, 0]
+        findings.append(control_finding(aucs, first, rows.n_control, names))
+    weight = None if rows.sampling_weight is None else rows.sampling_weight[first:]
+    unlabeled = np.arange(n_labeled, n_labeled + rows.n_unlabeled)
+    shift = column_aucs(
+        columns, np.arange(first, n_labeled), weight, [unlabeled, unlabeled[~marked]]
+    )
+    sizes = (_information(weight, n_labeled - first), rows.n_unlabeled, int((~marked).sum()))
+    findings.append(drift_finding(shift, theta.value, interval, sizes, names))
+    checked = replace(deployment, findings=tuple(findings), column_shift=shift)
+    _warn_once(checked)
+    return checked
+
+
+def feature_names(estimator: Any) -> Sequence[str]:
+    """Names of the columns of X, or x0, x1 and so on."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{i}" for i in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def _information(weight: NDArray[np.float64] | None, n_rows: int) -> float:
+    """How many equally weighted rows say as much (Kish)."""
+    return n_rows if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def _share_finding(shift: float, interval: Any) -> Finding:
+    if interval is None:
+        return Finding(
+            "class shares",
+            "ok",
+            f"known classes occur in deployment as labelled, as far as can be seen (shift "
+            f"{shift:.1f}).",
+        )
+    return Finding(
+        "class shares",
+        "caution",
+        f"known classes occur in deployment in other shares than labelled (shift {shift:.1f}). "
+        "The estimated shares were used: see known_shares_.",
+    )
+
+
+def _warn_once(deployment: Deployment) -> None:
+    """One warning for an estimate that the data do not determine and for all problems."""
+    undetermined = undetermined_message(deployment.theta, deployment.rows.n_unlabeled)
+    messages = [] if undetermined is None else [undetermined]
+    # The test of fit alone is no reason to warn: it also rejects where labelled rows are repeated
+    # among unlabelled ones, which does no harm.
+    messages += [
+        found.text
+        for found in deployment.findings
+        if found.level == "problem" and found.topic != "fit"
+    ]
+    if messages:
+        warn_user(" ".join(messages), ThetaWarning)

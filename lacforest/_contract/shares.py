@@ -1,0 +1,194 @@
+"""Shares of the known classes in deployment: as labelled, given, or estimated with theta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._coding.coded_table import CodedTable, code_table
+from lacforest._contract.control import control_shares, weigh_control
+from lacforest._contract.theta import Theta, find_theta
+from lacforest._input.parameters import is_real
+from lacforest._input.training_data import TrainingRows
+from lacforest.mixture import RankMixture, ShareMixture
+from lacforest.mixture.findings import Finding
+
+_CHOICES = ("auto", "labeled")
+# What shares may miss 1 by: they are often typed with three digits.
+_ROUNDING = 1e-3
+# A class that is absent in deployment keeps this part of an equal share: its rows still show what
+# it looks like.
+_LEAST_PART = 0.001
+# With more known classes "auto" takes the labelled shares: an estimate would take longer than the
+# fit, and each class has few rows to see a shift by.
+_MOST_CLASSES = 30
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What the unlabelled rows of a fit are made of.
+
+    Attributes
+    ----------
+    theta : Theta
+    known_shares : float64 array of shape (n_known,)
+        Shares of the known classes among known rows; they sum to 1.
+    known_shares_interval : float64 array of shape (n_known, 2) or None
+        None unless the shares were found to have moved.
+    share_shift : float or None
+        How far shares in deployment lie from those of labelled rows; None where this was not
+        tested.
+    rows : TrainingRows
+        The rows of the fit, weighted to these shares where they have moved.
+    findings : tuple of Finding
+        What checks of the assumptions found.
+    column_shift : float64 array of shape (n_features, 2) or None
+        How far each column of the unlabelled rows lies from that of the labelled ones.
+    """
+
+    theta: Theta
+    known_shares: NDArray[np.float64]
+    known_shares_interval: NDArray[np.float64] | None
+    share_shift: float | None
+    rows: TrainingRows
+    findings: tuple[Finding, ...] = ()
+    column_shift: NDArray[np.float64] | None = None
+
+
+def check_known_shares(known_shares: Any) -> None:
+    """Refuse what can be no shares of classes, before any data is looked at."""
+    if isinstance(known_shares, str):
+        if known_shares in _CHOICES:
+            return
+        raise ValueError(
+            'known_shares must be "auto", "labeled", an array or a dict, got ' + repr(known_shares)
+        )
+    if isinstance(known_shares, Mapping):
+        values = list(known_shares.values())
+    elif isinstance(known_shares, np.ndarray | list | tuple):
+        values = list(known_shares)
+    else:
+        raise TypeError(
+            f'known_shares must be "auto", "labeled", an array or a dict, got {known_shares!r}'
+        )
+    for value in values:
+        if not is_real(value) or not 0.0 <= value < np.inf:
+            raise ValueError(f"known_shares must be finite and not negative, got {value!r}")
+    total = float(sum(values))
+    if abs(total - 1.0) > _ROUNDING:
+        raise ValueError(
+            f"known_shares must sum to 1, but their sum is {total:.4g}: they are shares among the "
+            "known rows of deployment, whatever theta is"
+        )
+
+
+def _given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares in the order of the known classes."""
+    if isinstance(known_shares, Mapping):
+        labels = known.tolist()
+        unknown = [label for label in known_shares if label not in labels]
+        missing = [label for label in labels if label not in known_shares]
+        if unknown:
+            raise ValueError(f"known_shares names labels that y does not have: {unknown}")
+        if missing:
+            raise ValueError(
+                f"known_shares lacks the known classes {missing}: give each a share, 0 where it "
+                "is absent in deployment"
+            )
+        shares = np.array([known_shares[label] for label in labels], dtype=np.float64)
+    else:
+        shares = np.asarray(known_shares, dtype=np.float64)
+        if shares.shape != known.shape:
+            raise ValueError(
+                f"known_shares has {len(shares)} entries, but y has {len(known)} classes: "
+                f"{known.tolist()}"
+            )
+    normalised: NDArray[np.float64] = shares / shares.sum()
+    return normalised
+
+
+def find_deployment(
+    theta: Any,
+    known_shares: Any,
+    rows: TrainingRows,
+    known: NDArray[Any],
+    coded: CodedTable | None,
+    entropy: NDArray[np.uint32],
+    n_jobs: int | None,
+) -> Deployment:
+    """Theta and the shares of known classes, as given or estimated.
+
+    Where there are control rows, "auto" takes the shares of classes among them.
+
+    Parameters
+    ----------
+    theta : float or unfitted estimator
+        What `check_theta` returned.
+    known_shares : "auto", "labeled", array or dict
+        Checked by `check_known_shares`.
+    rows : TrainingRows
+    known : array of shape (n_known,)
+        Labels of the known classes.
+    coded : CodedTable or None
+        The table of `rows` in codes; None codes it here if an estimate needs it.
+    entropy : uint32 array
+    n_jobs : int or None
+    """
+    columns = None if coded is None else coded.columns
+    if rows.n_control:
+        auto_shares = control_shares(rows)
+        rows = weigh_control(rows)
+        if isinstance(known_shares, str) and known_shares == "auto":
+            known_shares = auto_shares
+    labeled = rows.labeled_shares
+    given = None if isinstance(known_shares, str) else _given_shares(known_shares, known)
+    mixture = None
+    if given is not None or (known_shares == "auto" and _can_estimate(rows)):
+        seed = int(np.random.SeedSequence([*entropy.tolist(), 1]).generate_state(1)[0])
+        mixture = ShareMixture(known_shares=given, random_state=seed, n_jobs=n_jobs)
+    # Control rows are compared with unlabelled ones by the estimator itself.
+    takes_mixture = type(theta) is RankMixture and not rows.n_control
+    if mixture is not None and (given is None or takes_mixture):
+        mixture.fit_shift(rows, code_table(rows.table, n_jobs) if coded is None else coded)
+    if given is None and (mixture is None or not mixture.has_shifted_):
+        found = find_theta(theta, rows, columns, entropy, n_jobs)
+        shift = None if mixture is None else mixture.share_shift_
+        return Deployment(found, labeled, None, shift, rows)
+
+    assert mixture is not None
+    if given is None or takes_mixture:
+        mixture.fit_intervals()
+    shares = mixture.known_shares_ if given is None else given
+    weighted = _weigh(rows, shares, labeled)
+    if takes_mixture:
+        # The default estimator knows no classes: this one scores rows under their shares.
+        found = Theta(mixture.theta_, mixture.interval_, mixture)
+    else:
+        found = find_theta(theta, weighted, columns, entropy, n_jobs)
+    if given is None:
+        interval, shift = mixture.known_shares_interval_, mixture.share_shift_
+        return Deployment(found, shares, interval, shift, weighted)
+    return Deployment(found, shares, None, None, weighted)
+
+
+def _can_estimate(rows: TrainingRows) -> bool:
+    """Whether there are classes whose shares may have moved, and rows to see it."""
+    enough = min(rows.n_known, rows.n_labeled, rows.n_unlabeled) > 1
+    return enough and rows.n_known <= _MOST_CLASSES
+
+
+def _weigh(
+    rows: TrainingRows, shares: NDArray[np.float64], labeled: NDArray[np.float64]
+) -> TrainingRows:
+    """Labelled rows weighted so that known classes have these shares."""
+    least = _LEAST_PART / len(shares)
+    # A class without labelled rows has no row to weigh.
+    ratio = np.where(labeled > 0, np.maximum(shares, least) / np.maximum(labeled, 1e-300), 1.0)
+    weighted = rows.with_class_factor(ratio)
+    factor = ratio[rows.classes[: rows.n_labeled]]
+    sampling = factor if rows.sampling_weight is None else rows.sampling_weight * factor
+    return replace(weighted, sampling_weight=sampling)

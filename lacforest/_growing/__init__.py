@@ -1,0 +1,1 @@
+"""Growing trees on coded columns: plans, threads, the two steps, collected trees."""

@@ -1,0 +1,162 @@
+"""What a set of trees is to be grown by: seeds, shape, plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from lacforest._growing.collect import CollectedTrees
+from lacforest._growing.label import ceil_with_tolerance
+from lacforest._input.parameters import check_max_features
+from lacforest._input.training_data import TrainingRows
+from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.growth import TreeLimits
+
+# Clamp unbounded ints to a number of rows that no node has.
+_MOST_ROWS = 2**53
+
+
+def draw_entropy(random_state: Any) -> NDArray[np.uint32]:
+    """The only draw of a fit from `random_state`: all seeds derive from these words."""
+    words: NDArray[np.uint32] = check_random_state(random_state).randint(
+        0, 2**32, size=4, dtype=np.uint32
+    )
+    return words
+
+
+@dataclass(frozen=True)
+class ForestSeeds:
+    """One stream of draws per tree and purpose, so that a tree depends on its index alone.
+
+    Attributes
+    ----------
+    explore, refine : uint64 arrays, one seed per tree
+        Feature draws and random cuts of the two steps.
+    sample : uint64 array or None
+        Bootstrap samples; None takes every row once.
+    label : uint64 array
+        Labels drawn for unlabelled rows; empty where none are drawn.
+    """
+
+    explore: NDArray[np.uint64]
+    refine: NDArray[np.uint64]
+    sample: NDArray[np.uint64] | None = None
+    label: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+
+    @classmethod
+    def of_deepened_trees(cls, entropy: NDArray[np.uint32], n_trees: int, bootstrap: bool) -> Self:
+        """Seeds of trees that both steps grow."""
+        words = np.random.SeedSequence(entropy.tolist()).generate_state(3 * n_trees, np.uint64)
+        sample, explore, refine = np.ascontiguousarray(words.reshape(n_trees, 3).T)
+        return cls(explore, refine, sample if bootstrap else None)
+
+    @classmethod
+    def of_fresh_trees(cls, entropy: NDArray[np.uint32], n_explorers: int, n_trees: int) -> Self:
+        """Seeds of forests whose second step grows trees of its own."""
+        sequences = np.random.SeedSequence(entropy.tolist()).spawn(3)
+        explore, refine, label = (
+            sequence.generate_state(count, np.uint64).astype(np.uint64)
+            for sequence, count in zip(sequences, (n_explorers, n_trees, n_trees), strict=True)
+        )
+        return cls(explore, refine, label=label)
+
+    def of_refined_explorers(self) -> NDArray[np.uint64]:
+        """Seeds of Step II where it deepens the trees of Step I, of which there may be more."""
+        words = np.random.SeedSequence(self.refine.tolist()).generate_state(
+            len(self.explore), np.uint64
+        )
+        return words.astype(np.uint64)
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """How far one step may grow a tree.
+
+    Attributes
+    ----------
+    max_features : int
+        Features drawn per node.
+    max_depth : int or None
+    min_samples_split, min_samples_leaf : int
+    draws_on : bool
+        Whether a node draws more than `max_features` until one feature can split it.
+    gamma : float or None
+        Shares of all labelled and of all unlabelled rows that each child keeps (Eqns 5 and 6).
+    """
+
+    max_features: int
+    max_depth: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    draws_on: bool
+    gamma: float | None = None
+
+    @classmethod
+    def of(cls, forest: Any, n_features: int) -> Self:
+        """The shape that the parameters of a forest give to Step II."""
+        return cls(
+            max_features=check_max_features(forest.max_features, n_features),
+            max_depth=forest.max_depth,
+            min_samples_split=int(forest.min_samples_split),
+            min_samples_leaf=int(forest.min_samples_leaf),
+            draws_on=True,
+        )
+
+    def limits(self, rows: TrainingRows) -> TreeLimits:
+        """The same as counts of rows, for the compiled core."""
+        unit = rows.weight_unit
+        min_labeled = min_unlabeled = 0.0
+        if self.gamma is not None:
+            min_labeled = ceil_with_tolerance(self.gamma * rows.labeled_size)
+            if not rows.has_whole_weights:
+                # Sums of weights are rounded: an empty side may come out slightly below zero.
+                min_labeled = (self.gamma - 1e-12) * rows.labeled_size
+            min_unlabeled = ceil_with_tolerance(self.gamma * rows.n_unlabeled)
+        return TreeLimits(
+            max_features=self.max_features,
+            min_leaf=min(self.min_samples_leaf, _MOST_ROWS) * unit,
+            min_split=min(self.min_samples_split, _MOST_ROWS) * unit,
+            min_labeled=min_labeled,
+            min_unlabeled=min_unlabeled,
+            max_depth=self.max_depth,
+            draw_until_feasible=self.draws_on,
+        )
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """How one step grows a set of trees.
+
+    Attributes
+    ----------
+    criterion : AugmentedGiniCriterion or GiniCriterion
+    shape : TreeShape
+    seeds : uint64 array of shape (n_trees,)
+    random_cuts : bool
+        Whether a drawn feature has one random cut as its candidate, or all cuts.
+    takes_part : bool array of shape (n_unlabeled,) or None
+        Unlabelled rows that count; None takes all of them. Labelled rows always count.
+    max_unlabeled : int or None
+        Most unlabelled rows of a tree, which draws them from those that count; None takes all.
+    sample_seeds : uint64 array of shape (n_trees,) or None
+        Streams of bootstrap draws; None takes every row once.
+    classes_of_tree : callable or None
+        Class codes of all rows, by the index of the tree; None takes those of the training rows.
+    explored : CollectedTrees or None
+        Trees of Step I to grow on from; None starts at roots.
+    """
+
+    criterion: AugmentedGiniCriterion | GiniCriterion
+    shape: TreeShape
+    seeds: NDArray[np.uint64]
+    random_cuts: bool = False
+    takes_part: NDArray[np.bool_] | None = None
+    max_unlabeled: int | None = None
+    sample_seeds: NDArray[np.uint64] | None = None
+    classes_of_tree: Callable[[int], NDArray[np.uint16]] | None = None
+    explored: CollectedTrees | None = None

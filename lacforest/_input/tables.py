@@ -1,0 +1,278 @@
+"""Tables as fit and predict accept them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from lacforest._utils.printable import shown
+
+# What forests accept, and what methods based on distances or inner products accept.
+FOREST_TABLE: dict[str, Any] = {
+    "accept_sparse": ["csr", "csc"],
+    "dtype": [np.float64, np.float32],
+    "ensure_all_finite": "allow-nan",
+}
+DENSE_TABLE: dict[str, Any] = {"dtype": np.float64}
+
+
+def column_names(table: Any) -> list[str] | None:
+    """Column names of a frame, if all of them are text."""
+    columns = getattr(table, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = list(columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _listed(names: list[str]) -> str:
+    return f"[{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}]"
+
+
+_NOT_NUMBERS = ("str", "utf8", "categor", "enum", "date", "time", "duration", "binary", "list")
+
+
+def _is_text_column(table: Any, index: int, dtype: Any) -> bool:
+    """Judge by the type, or by the values if the type is object (text in pandas below 3)."""
+    kind = str(dtype).lower()
+    if kind != "object":
+        return any(word in kind for word in _NOT_NUMBERS)
+    column = table.iloc[:, index] if hasattr(table, "iloc") else table[:, index]
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def check_columns(table: Any, name: str) -> None:
+    """Check that a frame has columns, and that no two have the same name."""
+    columns = getattr(table, "columns", None)
+    if columns is None or callable(columns):
+        return
+    counts = Counter(columns)
+    if not counts:
+        raise ValueError(f"{name} has 0 feature(s): a table needs at least one column")
+    twice = [shown(column) for column, n_columns in counts.items() if n_columns > 1]
+    if twice:
+        raise ValueError(
+            f"{name} has more than one column called {', '.join(twice[:5])}: rename or drop them"
+        )
+
+
+def fill_masked(table: Any) -> Any:
+    """A masked array as a plain one, in which masked values are missing."""
+    if not isinstance(table, np.ma.MaskedArray):
+        return table
+    if table.dtype.kind not in "fiub" or not np.ma.is_masked(table):
+        return table.data
+    floats: Any = table.astype(np.result_type(table.dtype, np.float32))
+    return floats.filled(np.nan)
+
+
+def reject_text(table: Any, name: str) -> None:
+    """Name the columns that are not numbers, before a conversion fails without naming them."""
+    check_columns(table, name)
+    advice = "encode them first, for instance with sklearn.preprocessing.OrdinalEncoder"
+    dtypes = getattr(table, "dtypes", None)
+    columns = getattr(table, "columns", None)
+    if columns is not None and dtypes is not None and not callable(columns):
+        text = [
+            shown(column)
+            for index, (column, dtype) in enumerate(zip(columns, dtypes, strict=False))
+            if _is_text_column(table, index, dtype)
+        ]
+        if text:
+            raise ValueError(f"{name} has columns that are not numbers: {_listed(text)}; {advice}")
+        return
+    array = table if isinstance(table, np.ndarray) else None
+    if isinstance(table, list | tuple):
+        try:
+            array = np.asarray(table)
+        except ValueError:
+            return  # rows of different lengths: scikit-learn raises
+    if array is not None and array.dtype.kind in "mM":
+        raise ValueError(f"{name} contains dates (dtype {array.dtype}); {advice}")
+    if array is not None and array.dtype.kind in "US":
+        raise ValueError(f"{name} contains text (dtype {array.dtype}); {advice}")
+    if array is not None and array.dtype.kind == "O":
+        try:
+            array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            message = f"{name} contains values that are not numbers ({error}); {advice}"
+            raise type(error)(message) from error
+
+
+def check_training_table(estimator: Any, X: Any, options: dict[str, Any] = FOREST_TABLE) -> Any:
+    """Check X of fit, and set n_features_in_ and feature_names_in_."""
+    reject_text(X, "X")
+    return validate_data(estimator, fill_masked(X), reset=True, **options)
+
+
+def _is_plain_table(estimator: Any, X: Any) -> bool:
+    """Whether X needs no conversion: scikit-learn's checks take longer than predicting a row."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float64, np.float32)
+        and X.dtype.isnative
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and not np.isinf(X).any()
+    )
+
+
+def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
+    """Check X of predict by the rules of fit."""
+    reject_text(X, "X")
+    return validate_data(estimator, fill_masked(X), reset=False, **options)
+
+
+def check_prediction_table(estimator: Any, X: Any) -> Any:
+    """Check X of predict: the features of fit in the same order. CSC becomes CSR."""
+    if _is_plain_table(estimator, X):
+        return X
+    checked = check_new_table(estimator, X, FOREST_TABLE)
+    return checked.tocsr() if sparse.issparse(checked) else checked
+
+
+def check_unlabeled_table(
+    estimator: Any,
+    X_unlabeled: Any,
+    names: list[str] | None,
+    options: dict[str, Any] = FOREST_TABLE,
+) -> Any:
+    """Check X_unlabeled of fit, which has the columns of X."""
+    reject_text(X_unlabeled, "X_unlabeled")
+    X_unlabeled = fill_masked(X_unlabeled)
+    shape = getattr(X_unlabeled, "shape", None)
+    if (shape is not None and len(shape) >= 1 and shape[0] == 0) or (
+        isinstance(X_unlabeled, list | tuple) and len(X_unlabeled) == 0
+    ):
+        raise ValueError(
+            "X_unlabeled has no rows: pass rows from deployment, or leave X_unlabeled out to learn "
+            "the known classes only"
+        )
+    table = check_array(X_unlabeled, input_name="X_unlabeled", estimator=estimator, **options)
+    check_same_columns(table, X_unlabeled, "X_unlabeled", estimator.n_features_in_, names)
+    return table
+
+
+def check_same_columns(
+    table: Any, given: Any, source: str, n_features: int, names: list[str] | None
+) -> None:
+    """Refuse a table that does not have the columns of X.
+
+    Parameters
+    ----------
+    table : array or sparse matrix
+        The table after conversion.
+    given : table
+        As the user passed it.
+    source : str
+        Name of the table in messages.
+    n_features : int
+        Columns of X.
+    names : list of str or None
+        Their names.
+    """
+    if table.shape[1] != n_features:
+        raise ValueError(
+            f"{source} has {table.shape[1]} features, but X has {n_features}: "
+            "both must have the same columns"
+        )
+    own_names = column_names(given)
+    if names is not None and own_names is not None and names != own_names:
+        different = [
+            f"{shown(ours)} where X has {shown(theirs)}"
+            for ours, theirs in zip(own_names, names, strict=True)
+            if ours != theirs
+        ]
+        raise ValueError(
+            f"{source} must have the columns of X in the same order, but it has "
+            + "; ".join(different[:5])
+            + ("; and more" if len(different) > 5 else "")
+        )
+
+
+@dataclass(frozen=True)
+class RowStack:
+    """Tables stacked by rows without copying them.
+
+    Attributes
+    ----------
+    parts : sequence of dense arrays or CSC matrices with the same number of columns
+    order : int array or None
+        Row i of the stack is row order[i] of the concatenated parts.
+    """
+
+    parts: Sequence[Any]
+    order: NDArray[np.intp] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the stack."""
+        if self.order is not None:
+            return len(self.order)
+        return sum(part.shape[0] for part in self.parts)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of every part."""
+        return int(self.parts[0].shape[1])
+
+    def take(self, rows: NDArray[np.intp]) -> RowStack:
+        """The given rows of the stack."""
+        return RowStack(self.parts, rows if self.order is None else self.order[rows])
+
+    def rows_from(self, first: int) -> Any:
+        """Rows [first, n_rows) as a dense array or CSR; not copied if they are exactly one part."""
+        n_parts = len(self.parts)
+        if self.order is None and n_parts == 2 and self.parts[0].shape[0] == first:
+            part = self.parts[1]
+            return part.tocsr() if sparse.issparse(part) else part
+        return self.take(np.arange(first, self.n_rows)).table()
+
+    def table(self) -> Any:
+        """All rows as one dense array, or as CSR if a part is sparse."""
+        if any(sparse.issparse(part) for part in self.parts):
+            table = sparse.vstack(self.parts, format="csr")
+        else:
+            table = self.parts[0] if len(self.parts) == 1 else np.concatenate(self.parts)
+        return table if self.order is None else table[self.order]
+
+    def column(self, feature: int) -> NDArray[Any]:
+        """One column as a dense vector of floats."""
+        values = [_dense_column(part, feature) for part in self.parts]
+        column = values[0] if len(values) == 1 else np.concatenate(values)
+        return column if self.order is None else column[self.order]
+
+
+def _dense_column(part: Any, feature: int) -> NDArray[Any]:
+    if not sparse.issparse(part):
+        column: NDArray[Any] = part[:, feature]
+        return column
+    column = np.zeros(part.shape[0], dtype=part.dtype)
+    stored = slice(part.indptr[feature], part.indptr[feature + 1])
+    column[part.indices[stored]] = part.data[stored]
+    return column
+
+
+def by_column(part: Any) -> Any:
+    """The table with columns that can be read one by one: dense, or CSC without duplicates."""
+    if not sparse.issparse(part):
+        return part
+    part = part.tocsc()
+    if not part.has_canonical_format:
+        part = part.copy()
+        part.sum_duplicates()
+    return part

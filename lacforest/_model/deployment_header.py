@@ -1,0 +1,86 @@
+"""The part of a file's header about deployment: shares of known classes, findings, drift."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._model.container import ModelFileError
+from lacforest._model.values import decode_floats
+from lacforest.mixture.findings import LEVELS, Finding
+
+
+def encode_deployment(estimator: Any) -> dict[str, Any] | None:
+    """Shares of known classes and findings of the fit; None where there is no new class."""
+    if estimator.known_shares_ is None:
+        return None
+    interval = estimator.known_shares_interval_
+    return {
+        "known_shares": estimator.known_shares_.tolist(),
+        "known_shares_interval": None if interval is None else interval.ravel().tolist(),
+        "share_shift": estimator.share_shift_,
+        "findings": [
+            [found.topic, found.level, found.text, list(found.columns)]
+            for found in estimator.fit_findings_
+        ],
+        "column_shift": _encode_shift(getattr(estimator, "column_shift_", None)),
+    }
+
+
+def _encode_shift(shift: NDArray[np.float64] | None) -> list[Any] | None:
+    """One list per comparison; null for the one with rows taken for known if there were none."""
+    if shift is None:
+        return None
+    return [None if np.isnan(column).any() else column.tolist() for column in shift.T]
+
+
+def _restore_shift(stored: Any, n_features: int) -> NDArray[np.float64] | None:
+    if stored is None:
+        return None
+    if not isinstance(stored, list) or len(stored) != 2:
+        raise ModelFileError("column_shift is not a pair of lists")
+    shift = np.full((n_features, 2), np.nan)
+    for side, values in enumerate(stored):
+        if values is None:
+            continue
+        chances = decode_floats(values, "column_shift")
+        if chances.shape != (n_features,) or (chances < 0).any() or (chances > 1).any():
+            raise ModelFileError("column_shift does not belong to the features")
+        shift[:, side] = chances
+    return shift
+
+
+def restore_deployment(estimator: Any, stored: Any) -> None:
+    """Set the fitted attributes that `encode_deployment` stored; None clears them."""
+    estimator.known_shares_ = estimator.known_shares_interval_ = None
+    estimator.share_shift_, estimator.fit_findings_, estimator.column_shift_ = None, (), None
+    if stored is None:
+        return
+    n_known = len(estimator.known_classes_)
+    shares = decode_floats(stored["known_shares"], "known_shares")
+    if shares.shape != (n_known,) or (shares < 0).any() or abs(shares.sum() - 1.0) > 1e-6:
+        raise ModelFileError("known_shares do not belong to the known classes")
+    estimator.known_shares_ = shares
+    if stored["known_shares_interval"] is not None:
+        ends = decode_floats(stored["known_shares_interval"], "known_shares_interval")
+        if ends.shape != (2 * n_known,) or (ends < 0).any() or (ends > 1).any():
+            raise ModelFileError("known_shares_interval does not belong to the known classes")
+        estimator.known_shares_interval_ = ends.reshape(n_known, 2)
+    if stored["share_shift"] is not None:
+        estimator.share_shift_ = float(stored["share_shift"])
+    estimator.fit_findings_ = tuple(_restore_finding(entry) for entry in stored["findings"])
+    estimator.column_shift_ = _restore_shift(stored.get("column_shift"), estimator.n_features_in_)
+
+
+def _restore_finding(entry: Any) -> Finding:
+    if (
+        not isinstance(entry, list)
+        or len(entry) != 4
+        or not isinstance(entry[3], list)
+        or not all(isinstance(part, str) for part in entry[:3] + entry[3])
+        or entry[1] not in LEVELS
+    ):
+        raise ModelFileError("a finding of the fit is not a topic, a level, a text and columns")
+    return Finding(entry[0], entry[1], entry[2], tuple(entry[3]))

@@ -1,0 +1,177 @@
+"""Files of fitted forests.
+
+A reader accepts every version of the format up to its own, and a writer uses the lowest version
+that can hold the forest.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._model.arrays import ForestArrays
+from lacforest._model.classifier_header import (
+    classifier_header,
+    decode_parameters,
+    restore_classifier,
+)
+from lacforest._model.container import (
+    ModelFileError,
+    StoredArrays,
+    naming_the_file,
+    read_container,
+    read_header,
+    write_container,
+)
+from lacforest._model.deployment_header import encode_deployment, restore_deployment
+
+# Version 1 had no interval of theta, up to version 2 a file held one forest, and up to version 3 it
+# had neither shares of classes nor findings.
+VERSION = 4
+_ONE_FOREST = 2
+_TWO_FORESTS = 3
+# Shapes by name of size.
+_FOREST_ARRAYS: dict[str, tuple[str | int, ...]] = {
+    "nodes": ("nodes",),
+    "tree_start": ("starts",),
+    "leaf_values": ("distributions", "classes"),
+    "n_explored": ("trees",),
+    "explored_counts": ("explored nodes", 2),
+}
+# Arrays of the trees of Step I, where they are not the ones that predict.
+_EXPLORED = "explored."
+_FITTED_ARRAYS = {
+    "pseudo_labels_": np.dtype(bool),
+    "unlabeled_score_": np.dtype(np.float64),
+    "feature_importances_": np.dtype(np.float64),
+}
+_FITTED_SIZES = {
+    "pseudo_labels_": "unlabelled rows",
+    "unlabeled_score_": "unlabelled rows",
+    "feature_importances_": "features",
+}
+
+
+def save_forest(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    compress: bool,
+    attachment: dict[str, Any] | None = None,
+) -> None:
+    """Write a fitted forest to `path`.
+
+    An attachment is anything that belongs to the model and that JSON can hold, like the coding of
+    a table; `read_attachment` returns it.
+    """
+    forest = estimator._forest
+    explored = estimator._explored
+    arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    if explored is not None:
+        arrays |= {_EXPLORED + name: getattr(explored, name) for name in _FOREST_ARRAYS}
+    arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
+    header = classifier_header(estimator) | {
+        "version": VERSION,
+        "has_two_forests": explored is not None,
+        "n_labeled": estimator.n_labeled_,
+        "ratio": forest.ratio if explored is None else explored.ratio,
+        "deployment": encode_deployment(estimator),
+        "attachment": attachment,
+    }
+    write_container(path, header, arrays, compress)
+
+
+def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
+    """Read and check a file; raises ModelFileError before any array is walked."""
+    with naming_the_file(path):
+        header, arrays = read_container(path, cls.__name__, VERSION, mmap)
+        return _rebuild(cls, header, arrays)
+
+
+def read_attachment(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any] | None]:
+    """The class of a saved estimator, and the attachment of the file, or None."""
+    with naming_the_file(path):
+        with open(path, "rb") as file:
+            header = read_header(file, VERSION)[0]
+        attachment = header.get("attachment")
+        if attachment is not None and not isinstance(attachment, dict):
+            raise ModelFileError("its attachment is not a JSON object")
+    return header["estimator"], attachment
+
+
+def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
+    has_explored = header["version"] == _TWO_FORESTS
+    if header["version"] > _TWO_FORESTS:
+        has_explored = header["has_two_forests"] is True
+    names = [*_FOREST_ARRAYS]
+    if has_explored:
+        names += [_EXPLORED + name for name in _FOREST_ARRAYS]
+    expected = (*names, *_FITTED_ARRAYS)
+    if sorted(arrays) != sorted(expected):
+        raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
+    if header["version"] == 1:
+        header = header | {"theta_interval": None}
+    estimator = cls(**decode_parameters(header))
+    restore_classifier(estimator, header)
+    n_features = estimator.n_features_in_
+    _check_shapes(arrays, has_explored, len(estimator.classes_), n_features)
+    ratio = float(header["ratio"])
+    explored: ForestArrays | None = None
+    if has_explored:
+        explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features)
+    forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features)
+    if (estimator.theta_ is None) != (estimator.new_class_index_ is None):
+        raise ModelFileError("theta is invalid: a forest has it if and only if it has a new class")
+    n_labeled = header["n_labeled"]
+    if not 0 < float(n_labeled) < np.inf:
+        raise ModelFileError("the number of labelled rows is invalid")
+    fitted = {name: arrays[name] for name in _FITTED_ARRAYS}
+    _check_training_facts(**fitted)
+    estimator.n_labeled_ = float(n_labeled)
+    newest = header["version"] > _TWO_FORESTS
+    restore_deployment(estimator, header["deployment"] if newest else None)
+    for name, array in fitted.items():
+        setattr(estimator, name, array)
+    estimator._forest = forest
+    estimator._explored = explored
+    return estimator
+
+
+def _check_shapes(
+    arrays: StoredArrays, has_explored: bool, n_classes: int, n_features: int
+) -> None:
+    """Compare the shapes of all arrays before the first one is read."""
+    shared = {"classes": n_classes, "features": n_features}
+    for prefix in ("", _EXPLORED) if has_explored else ("",):
+        own = dict(shared)
+        for name, shape in _FOREST_ARRAYS.items():
+            arrays.check_shape(prefix + name, shape, own)
+    for name, size in _FITTED_SIZES.items():
+        arrays.check_shape(name, (size,), shared, _FITTED_ARRAYS[name])
+
+
+def _rebuild_forest(
+    arrays: StoredArrays, prefix: str, ratio: float, n_features: int
+) -> ForestArrays:
+    forest = ForestArrays(
+        **{name: arrays[prefix + name] for name in _FOREST_ARRAYS},
+        ratio=ratio,
+        n_features=n_features,
+    )
+    forest.validate()
+    return forest
+
+
+def _check_training_facts(
+    pseudo_labels_: NDArray[np.bool_],
+    unlabeled_score_: NDArray[np.float64],
+    feature_importances_: NDArray[np.float64],
+) -> None:
+    if (pseudo_labels_.view(np.uint8) > 1).any():
+        raise ModelFileError("a pseudo-label is neither true nor false")
+    if not ((unlabeled_score_ >= 0) & (unlabeled_score_ <= 1)).all():
+        raise ModelFileError("the score of an unlabelled row is not in [0, 1]")
+    if not ((feature_importances_ >= 0) & (feature_importances_ < np.inf)).all():
+        raise ModelFileError("the importance of a feature is negative or not finite")

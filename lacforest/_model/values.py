@@ -1,0 +1,104 @@
+"""Parameters and labels as JSON values that decode to the same types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._model.container import ModelFileError
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
+
+# The estimators of theta that a file may name.
+_ESTIMATORS: dict[str, Any] = {
+    cls.__name__: cls for cls in (BestBin, KernelMeanEmbedding, RankMixture)
+}
+
+
+def encode_value(value: Any, where: str) -> Any:
+    """A parameter as JSON; `where` names it in messages."""
+    if isinstance(value, np.random.RandomState):
+        return None  # its state has moved on, and prediction does not need it
+    if isinstance(value, np.generic):
+        return {"numpy": value.dtype.str, "value": encode_value(value.item(), where)}
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        pairs = [[encode_value(k, where), encode_value(v, where)] for k, v in value.items()]
+        return {"pairs": pairs}
+    if isinstance(value, np.ndarray | list | tuple):
+        return {"floats": [float(item) for item in np.asarray(value, dtype=np.float64)]}
+    if type(value) in _ESTIMATORS.values():
+        return {
+            "theta_estimator": type(value).__name__,
+            "parameters": encode_value(value.get_params(deep=False), where),
+        }
+    raise TypeError(
+        f"cannot save {where}={value!r}: model files hold numbers, text, booleans, None and dicts "
+        "of them, and estimators of lacforest.mixture. Use joblib.dump, or change it by set_params "
+        "first."
+    )
+
+
+def decode_value(value: Any) -> Any:
+    """The parameter that `encode_value` was given."""
+    if isinstance(value, list):
+        raise ModelFileError("the header holds a list where a number, text or dict belongs")
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"numpy", "value"}:
+        dtype = np.dtype(value["numpy"])
+        if dtype.kind not in "biufU":
+            raise ModelFileError(f"the header holds a value of type {dtype}")
+        return dtype.type(decode_value(value["value"]))
+    if set(value) == {"float"}:
+        return float(value["float"])
+    if set(value) == {"floats"}:
+        return decode_floats(value["floats"], "a parameter")
+    if set(value) == {"pairs"}:
+        return {decode_value(k): decode_value(v) for k, v in value["pairs"]}
+    if set(value) == {"theta_estimator", "parameters"}:
+        if value["theta_estimator"] not in _ESTIMATORS:
+            raise ModelFileError(f"it names an unknown estimator: {value['theta_estimator']!r}")
+        return _ESTIMATORS[value["theta_estimator"]](**decode_value(value["parameters"]))
+    raise ModelFileError(f"the header holds a value of an unknown kind: {sorted(value)}")
+
+
+def decode_floats(items: Any, where: str) -> NDArray[np.float64]:
+    """A vector of finite numbers."""
+    if not isinstance(items, list) or not all(type(item) in (int, float) for item in items):
+        raise ModelFileError(f"{where} is not a list of numbers")
+    floats = np.array(items, dtype=np.float64)
+    if not np.isfinite(floats).all():
+        raise ModelFileError(f"{where} holds numbers that are not finite")
+    return floats
+
+
+def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
+    """Labels as JSON."""
+    if labels.dtype.kind not in "OUbiuf" or (
+        labels.dtype.kind == "O" and not all(isinstance(label, str) for label in labels)
+    ):
+        raise TypeError(
+            "cannot save labels that are neither numbers nor text; convert y to one of them"
+        )
+    return {"dtype": labels.dtype.str, "items": labels.tolist()}
+
+
+def decode_labels(labels: Any, where: str) -> NDArray[Any]:
+    """The labels that `encode_labels` was given; `where` names them in messages."""
+    dtype = np.dtype(labels["dtype"])
+    items = labels["items"]
+    if dtype.kind not in "OUbiuf" or not isinstance(items, list) or not items:
+        raise ModelFileError(f"{where} is not a list of labels")
+    if dtype.kind in "OU" and not all(isinstance(item, str) for item in items):
+        raise ModelFileError(f"{where} mixes text with other types")
+    if dtype.kind == "U" and dtype.itemsize > 4 * max(1, *map(len, items)):
+        raise ModelFileError(f"{where} claims {dtype.itemsize} bytes per label")
+    array = np.array(items, dtype=dtype)
+    if array.ndim != 1 or len(np.unique(array)) != len(items):
+        raise ModelFileError(f"{where} holds a label twice")
+    return array

@@ -1,1 +1,0 @@
-# Everything here is cimported: Python sees an empty module.

@@ -1,0 +1,353 @@
+"""One grow loop for both steps, and the blocks of trees that threads run."""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from lacforest._tree.criterion cimport (
+    AugmentedGiniCriterion, GiniCriterion, has_class_leaves, is_terminal, n_labeled_rows,
+    records_counts, side_loss, sum_counts
+)
+from lacforest._tree.growth cimport GrowthRules, GrowthTable
+from lacforest._tree.partition cimport order_by_leaf, split_rows
+from lacforest._tree.ranks cimport fits_narrow_keys
+from lacforest._tree.sampling cimport draw_with_replacement, keep_some
+from lacforest._tree.search cimport find_best_cut
+from lacforest._tree.statistics cimport count_node
+from lacforest._tree.types cimport (
+    LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, Gini, Node, NodeSearch, Slice, Workspace,
+    check, count_t, criterion_t, row_t
+)
+from lacforest._tree.workspace cimport (
+    GrowingTree, Scratch, ScratchPool, StopSignal, readable_nodes
+)
+
+# Rows searched between two polls for Ctrl-C: some tens of milliseconds.
+cdef int64_t POLL_EVERY = 1 << 22
+
+
+cdef int _close_leaf(
+    const criterion_t* criterion,
+    GrowingTree tree,
+    const count_t* counts,
+    int32_t node,
+    count_t n_rows,
+) except -1 nogil:
+    """Record what a leaf holds; see GrownTree.nodes."""
+    cdef int32_t n_classes = tree.n_classes
+    cdef int32_t n_present = 0
+    cdef int32_t last_present = 0
+    cdef int32_t k
+    cdef double* row
+    tree.nodes[node].feature = 0
+    tree.nodes[node].left = -1
+    tree.nodes[node].payload.n_rows = <double> n_rows
+    if not has_class_leaves(criterion):
+        return 0
+    for k in range(n_classes):
+        if counts[k] > 0:
+            n_present += 1
+            last_present = k
+    if n_present == 0:
+        # Unlabelled rows came here in Step I (gamma = 0), and none got a pseudo-label. By
+        # Definition 1 a leaf without labelled rows is new.
+        last_present = n_classes - 1
+    if n_present <= 1:
+        tree.nodes[node].left = ~last_present
+    else:
+        row = tree.add_impure()
+        for k in range(n_classes):
+            row[k] = <double> counts[k]
+        tree.nodes[node].left = ~(n_classes + tree.n_impure - 1)
+    return 0
+
+
+cdef int _split_node(
+    NodeSearch* search, GrowingTree tree, const Slice* here, double decrease
+) except -1 nogil:
+    """Split the node by the best cut and open its children, the left one on top of the stack."""
+    cdef int64_t middle = split_rows(
+        search.table, search.work, here.start, here.end, &search.best
+    )
+    cdef int32_t left = tree.add_nodes(2)
+    cdef Node* node = tree.nodes + here.node
+    node.feature = search.best.feature if search.best.missing_left else ~search.best.feature
+    node.left = left
+    if search.candidates.are_random and not search.candidates.keep_codes:
+        node.payload.threshold = search.best.threshold
+    else:
+        node.payload.cut = search.best.cut
+    tree.decrease[search.best.feature] += decrease
+    tree.push(middle, here.end, left + 1, here.depth + 1)
+    tree.push(here.start, middle, left, here.depth + 1)
+    return 0
+
+
+cdef int _grow(
+    const criterion_t* criterion,
+    count_t* node_counts,
+    NodeSearch* search,
+    GrowingTree tree,
+    uint64_t random_state,
+    StopSignal stop,
+) except -1 nogil:
+    """Grow every open slice; node_counts is work.node_counts in the type of the counts.
+
+    Children are numbered when their parent splits, left before right, and the left subtree is
+    grown first: child ids exceed parent ids, and draws are used in depth-first order.
+    """
+    cdef Slice here
+    cdef count_t[N_SUMS] node
+    cdef count_t n_rows
+    cdef int64_t n_since_poll = 0
+    cdef int32_t feature
+    tree.has_counts = records_counts(criterion)
+    for feature in range(search.table.n_features):
+        search.work.features[feature] = feature
+    while tree.n_open > 0:
+        tree.n_open -= 1
+        here = tree.stack[tree.n_open]
+        check(0 <= here.start <= here.end and here.node < tree.n_nodes)
+        search.start = here.start
+        search.n_rows = here.end - here.start
+        n_since_poll += search.limits.max_features * search.n_rows + 1
+        if stop.requested or n_since_poll > POLL_EVERY:
+            n_since_poll = 0
+            with gil:
+                PyErr_CheckSignals()
+                if stop.requested:
+                    raise InterruptedError("the fit was stopped")
+
+        count_node(search.work, here.start, here.end, node_counts)
+        sum_counts(criterion, node_counts, node)
+        n_rows = n_labeled_rows(node) + node[UNLABELED]
+        if tree.has_counts:
+            tree.counts[2 * here.node] = <double> node[LABELED]
+            tree.counts[2 * here.node + 1] = <double> node[UNLABELED]
+        search.best.feature = -1
+        if (
+            here.depth < search.limits.max_depth
+            and n_rows >= <count_t> search.limits.min_split
+            and n_rows >= 2 * <count_t> search.limits.min_leaf
+            and not is_terminal(criterion, node)
+        ):
+            find_best_cut(criterion, search, node, &random_state)
+        if search.best.feature < 0:
+            _close_leaf(
+                criterion, tree, node_counts, here.node, node[LABELED] + node[UNLABELED]
+            )
+        else:
+            _split_node(search, tree, &here, side_loss(criterion, node) - search.best.loss)
+    return 0
+
+
+cdef int grow_tree(
+    const criterion_t* criterion,
+    NodeSearch* search,
+    GrowingTree tree,
+    uint64_t random_state,
+    StopSignal stop,
+) except -1 nogil:
+    if search.work.is_narrow:
+        _grow(
+            criterion, <int64_t*> search.work.node_counts, search, tree, random_state, stop
+        )
+    else:
+        _grow(criterion, <double*> search.work.node_counts, search, tree, random_state, stop)
+    return 0
+
+
+# ------------------------------------------------------------------------------ blocks of trees
+
+
+cdef int64_t _load_sample(
+    GrowthTable table,
+    Workspace* work,
+    bint bootstrap,
+    uint64_t sample_state,
+    uint64_t* random_state,
+) noexcept nogil:
+    """Write the rows of one tree and their classes; return how many there are.
+
+    Labelled and unlabelled rows are drawn apart, so that both totals are kept. Rows that do not
+    take part are dropped after the draw, so that both steps of a tree see one sample. A limit on
+    unlabelled rows comes last; random_state, the stream of the tree, moves only where it binds.
+    """
+    cdef int64_t n_rows = table.columns.table.n_rows
+    cdef int64_t n_drawn = n_rows
+    cdef int64_t n_loaded = 0
+    cdef int64_t n_labeled = 0
+    cdef int64_t i
+    if bootstrap:
+        n_drawn = draw_with_replacement(
+            work.rows, 0, table.n_labeled, &sample_state, <uint32_t*> work.keys
+        )
+        n_drawn += draw_with_replacement(
+            work.rows + n_drawn, table.n_labeled, n_rows, &sample_state, <uint32_t*> work.keys
+        )
+    else:
+        for i in range(n_rows):
+            work.rows[i] = <row_t> i
+    for i in range(n_drawn):
+        if table.taking_part[work.rows[i]]:
+            work.rows[n_loaded] = work.rows[i]
+            work.classes[n_loaded] = table.classes[work.rows[i]]
+            n_labeled += work.rows[i] < <row_t> table.n_labeled
+            n_loaded += 1
+    if n_loaded - n_labeled > table.max_unlabeled:
+        keep_some(
+            work.rows + n_labeled,
+            work.classes + n_labeled,
+            n_loaded - n_labeled,
+            table.max_unlabeled,
+            random_state,
+        )
+        n_loaded = n_labeled + table.max_unlabeled
+    return n_loaded
+
+
+cdef int _open_leaves(
+    const CodeTable* table, GrowingTree tree, Workspace* work, int64_t n_rows
+) except -1 nogil:
+    """Order the rows by the leaves of the tree, and open each of these, the first one on top."""
+    cdef int32_t n_nodes = tree.n_nodes
+    cdef int32_t node
+    cdef int64_t* leaf_start = <int64_t*> malloc((n_nodes + 1) * sizeof(int64_t))
+    cdef int32_t* depth = <int32_t*> malloc(n_nodes * sizeof(int32_t))
+    try:
+        if not leaf_start or not depth:
+            with gil:
+                raise MemoryError("no memory to order rows by leaves")
+        order_by_leaf(table, work, n_rows, tree.nodes, n_nodes, leaf_start)
+        depth[0] = 0
+        for node in range(n_nodes):
+            if tree.nodes[node].left >= 0:
+                depth[tree.nodes[node].left] = depth[node] + 1
+                depth[tree.nodes[node].left + 1] = depth[node] + 1
+        for node in range(n_nodes - 1, -1, -1):
+            if tree.nodes[node].left < 0:
+                tree.push(leaf_start[node], leaf_start[node + 1], node, depth[node])
+    finally:
+        free(leaf_start)
+        free(depth)
+    return 0
+
+
+cdef const Node* _explored_nodes(nodes, const CodeTable* table) except NULL:
+    """Address of a tree of Step I, after checking that it can be walked."""
+    cdef const Node* node = readable_nodes(nodes)
+    cdef int64_t n_nodes = len(nodes)
+    cdef int64_t i
+    cdef int32_t feature
+    for i in range(n_nodes):
+        if node[i].left < 0:
+            continue
+        feature = node[i].feature
+        if node[i].left <= i or node[i].left + 1 >= n_nodes:
+            raise ValueError(f"node {i} of a tree of Step I has children outside the tree")
+        if (feature if feature >= 0 else ~feature) >= table.n_features:
+            raise ValueError(f"node {i} of a tree of Step I splits on an unknown feature")
+    return node
+
+
+def grow_trees(
+    GrowthTable table not None,
+    GrowthRules rules not None,
+    const uint64_t[::1] seeds not None,
+    const uint64_t[::1] sample_seeds,
+    explored,
+    StopSignal stop not None,
+    ScratchPool pool not None,
+):
+    """Grow a block of trees, from their roots or from the leaves of trees of Step I.
+
+    Parameters
+    ----------
+    table : GrowthTable
+    rules : GrowthRules
+    seeds : uint64 array of shape (n_trees,)
+        One stream per tree, of feature draws and, where the number of unlabelled rows is limited,
+        of the rows that it takes.
+    sample_seeds : uint64 array of shape (n_trees,) or None
+        One stream of bootstrap draws per tree; None takes every row once.
+    explored : list of CODED_NODE arrays or None
+        Trees of Step I to grow on from, one per seed; None starts at the root.
+    stop : StopSignal
+    pool : ScratchPool
+        Shared by all blocks of a fit.
+
+    Returns
+    -------
+    list of GrownTree
+    """
+    cdef CodeTable* codes = &table.columns.table
+    cdef int64_t n_trees = seeds.shape[0]
+    cdef int64_t i, n_loaded, n_nodes
+    cdef uint64_t random_state
+    cdef bint is_augmented = isinstance(rules.criterion, AugmentedGiniCriterion)
+    cdef bint bootstrap = sample_seeds is not None
+    cdef AugmentedGini augmented
+    cdef Gini gini
+    cdef NodeSearch search
+    cdef Scratch scratch
+    cdef GrowingTree tree
+    cdef const Node* start
+    if bootstrap and sample_seeds.shape[0] != n_trees:
+        raise ValueError(f"{sample_seeds.shape[0]} sample_seeds for {n_trees} trees")
+    if explored is not None and len(explored) != n_trees:
+        raise ValueError(f"{len(explored)} explored trees for {n_trees} seeds")
+    if explored is not None and is_augmented:
+        raise ValueError("trees of Step I are grown on by Gini impurity only")
+    if rules.values is not None:
+        rules.values.check_columns(table.columns)
+    if not table.is_weighted:
+        rules.limits.check_whole()
+    if is_augmented:
+        augmented = (<AugmentedGiniCriterion> rules.criterion).rule(table.n_classes)
+    else:
+        gini = (<GiniCriterion> rules.criterion).rule(table.n_classes)
+    scratch = pool.acquire(
+        codes.n_rows,
+        codes.n_features,
+        table.n_classes,
+        not table.is_weighted and fits_narrow_keys(table.columns, table.n_classes),
+    )
+    scratch.work.weight = table.weight
+    scratch.work.is_weighted = table.is_weighted
+    table.write_rows_per_weight(scratch.work.rows_per_weight)
+    augmented.rows_per_weight = scratch.work.rows_per_weight
+    gini.rows_per_weight = scratch.work.rows_per_weight
+    tree = scratch.tree
+    search.table = codes
+    search.limits = &rules.limits.limits
+    search.candidates = rules.candidates
+    search.work = &scratch.work
+
+    grown = []
+    for i in range(n_trees):
+        n_nodes = 0
+        if explored is not None:
+            start = _explored_nodes(explored[i], codes)
+            n_nodes = len(explored[i])
+        random_state = seeds[i]
+        with nogil:
+            n_loaded = _load_sample(
+                table, search.work, bootstrap, sample_seeds[i] if bootstrap else 0, &random_state
+            )
+            tree.clear()
+            if n_nodes > 0:
+                tree.add_nodes(<int32_t> n_nodes)
+                memcpy(tree.nodes, start, n_nodes * sizeof(Node))
+                _open_leaves(codes, tree, search.work, n_loaded)
+            else:
+                tree.add_nodes(1)
+                tree.push(0, n_loaded, 0, 0)
+            if is_augmented:
+                grow_tree(&augmented, &search, tree, random_state, stop)
+            else:
+                grow_tree(&gini, &search, tree, random_state, stop)
+        grown.append(tree.finish())
+    pool.release(scratch)
+    return grown

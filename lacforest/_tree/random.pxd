@@ -1,0 +1,37 @@
+"""SplitMix64, the generator of feature draws and bootstrap samples.
+
+A stream is one 64-bit state. Every tree gets streams of its own from numpy's SeedSequence, one for
+each purpose.
+"""
+
+from lacforest._tree.types cimport check, int32_t, uint32_t, uint64_t
+
+
+cdef inline uint64_t next_word(uint64_t* state) noexcept nogil:
+    cdef uint64_t z
+    state[0] += <uint64_t> 0x9E3779B97F4A7C15
+    z = state[0]
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+cdef inline uint32_t draw_below(uint64_t* state, uint32_t bound) noexcept nogil:
+    """Uniform in [0, bound), by multiplication: the bias is below bound / 2**32."""
+    return <uint32_t> (((next_word(state) >> 32) * <uint64_t> bound) >> 32)
+
+
+cdef inline int32_t draw_feature(
+    int32_t* features, int32_t n_drawn, int32_t n_features, uint64_t* state
+) noexcept nogil:
+    """Draw a feature that is not among features[:n_drawn], and append it to them.
+
+    One step of Fisher-Yates on the permutation `features`.
+    """
+    cdef int32_t other = n_drawn + <int32_t> draw_below(state, <uint32_t> (n_features - n_drawn))
+    cdef int32_t feature
+    check(n_drawn <= other < n_features)
+    feature = features[other]
+    features[other] = features[n_drawn]
+    features[n_drawn] = feature
+    return feature

@@ -1,0 +1,352 @@
+"""Scanning statistics: the cuts of the drawn features, and the best of them.
+
+A cut must beat the best so far by more than rounding could: ties go to the first drawn feature,
+then to missing values going right, then to the lowest cut.
+
+Every cut between neighbouring codes of the node is tried, in ascending order (the candidates of the
+paper), or one random cut per feature (those of extremely randomised trees). A random cut is drawn
+uniformly between the smallest and the largest value of the node, and the threshold is the value
+drawn, not the middle between two values.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from lacforest._tree.criterion cimport (
+    cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
+)
+from lacforest._tree.random cimport draw_feature, next_word
+from lacforest._tree.ranks cimport last_at_most
+from lacforest._tree.statistics cimport (
+    build_statistics, count_left, count_missing, gather, has_cut, row_weight
+)
+from lacforest._tree.types cimport (
+    ANY_KIND, LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, Limits,
+    NodeSearch, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
+)
+
+# Relative to the node's weight. Sums over a million rows err by about 1e-13 of it.
+cdef double TIE = 1e-12
+
+
+cdef inline void _set_least(const Limits* limits, count_t* least) noexcept nogil:
+    """Fewest rows of a child, in the type of the counts."""
+    least[LABELED] = <count_t> limits.min_labeled
+    least[UNLABELED] = <count_t> limits.min_unlabeled
+    least[ANY_KIND] = <count_t> limits.min_leaf
+
+
+cdef inline void _set_loss(NodeSearch* search, double loss) noexcept nogil:
+    search.best.loss = loss
+    search.to_beat = loss - search.margin
+    search.to_check = loss - 0.5 * search.margin
+
+
+cdef inline void _copy_sums(const count_t* sums, count_t* copy) noexcept nogil:
+    """A scan works on a copy of its own: writing counts cannot change it, so it needs no reload."""
+    copy[LABELED] = sums[LABELED]
+    copy[UNLABELED] = sums[UNLABELED]
+    copy[SQUARES] = sums[SQUARES]
+    copy[SIZE] = sums[SIZE]
+
+
+cdef inline bint _is_zero(const uint64_t* counts, int32_t n_classes) noexcept nogil:
+    cdef int32_t k
+    for k in range(n_classes):
+        if counts[k] != 0:
+            return False
+    return True
+
+
+cdef inline void _consider(
+    const criterion_t* criterion,
+    NodeSearch* search,
+    const count_t* least,
+    const count_t* node,
+    const count_t* left,
+    count_t* right,
+    code_t last,
+    code_t next_code,
+    bint missing_left,
+) noexcept nogil:
+    """Take the cut last | next_code if it is feasible and beats the best so far by the margin.
+
+    Of the right side SQUARES is given; its other sums are set here.
+    """
+    cdef SideTerms left_terms, right_terms
+    cdef double loss
+    right[LABELED] = node[LABELED] - left[LABELED]
+    right[UNLABELED] = node[UNLABELED] - left[UNLABELED]
+    if count_t is double:
+        right[SIZE] = node[SIZE] - left[SIZE]
+    if not is_feasible(criterion, least, left, right):
+        return
+    left_terms = side_terms(criterion, left)
+    right_terms = side_terms(criterion, right)
+    # Half the margin far exceeds the rounding of either side: this pre-check never rejects a cut
+    # that the exact test accepts.
+    if may_beat(left_terms, right_terms, search.to_check):
+        loss = cut_loss(left_terms, right_terms)
+        if loss < search.to_beat:
+            _set_loss(search, loss)
+            search.best.cut.last = last
+            search.best.cut.next = next_code
+            search.best.missing_left = missing_left
+            search.best.n_left = <double> (left[LABELED] + left[UNLABELED])
+
+
+# ------------------------------------------------------------------------------ every cut
+
+
+cdef inline void _start_scan(
+    const criterion_t* criterion,
+    const Workspace* work,
+    const count_t* node,
+    bint missing_left,
+    count_t* left,
+    count_t* right,
+) noexcept nogil:
+    """Put all rows on the right of the cut, except missing ones if they go left."""
+    cdef const count_t* missing_counts = <const count_t*> work.missing_counts
+    cdef uint32_t k
+    left[LABELED] = 0
+    left[UNLABELED] = 0
+    left[SQUARES] = 0
+    left[SIZE] = 0
+    right[SQUARES] = node[SQUARES]
+    if missing_left:
+        for k in range(<uint32_t> work.n_classes):
+            if missing_counts[k] > 0:
+                move_rows(
+                    criterion, k, missing_counts[k], <const count_t*> work.node_counts,
+                    <count_t*> work.left_counts, left, right,
+                )
+
+
+cdef inline void _scan_keys(
+    const criterion_t* criterion,
+    NodeSearch* search,
+    const count_t* sums,
+    const FeatureStatistics* statistics,
+    bint missing_left,
+) noexcept nogil:
+    """Consider every cut of sorted keys, with missing rows on one side throughout."""
+    cdef const Workspace* work = search.work
+    cdef const uint32_t* narrow = <const uint32_t*> statistics.keys
+    cdef const uint64_t* wide = <const uint64_t*> statistics.keys
+    cdef const class_t* classes = work.classes + search.start
+    cdef const count_t* node_counts = <const count_t*> work.node_counts
+    cdef count_t* left_counts = <count_t*> work.left_counts
+    cdef int32_t class_bits = work.class_bits
+    cdef uint32_t class_mask = (<uint32_t> 1 << class_bits) - 1
+    cdef int64_t n_keys = statistics.n_keys
+    cdef code_t low = statistics.codes.low
+    cdef count_t[N_SUMS] least, node, left, right
+    cdef count_t amount = 1
+    cdef int64_t i
+    cdef uint32_t k
+    cdef code_t code, next_code
+    _set_least(search.limits, least)
+    _copy_sums(sums, node)
+    _start_scan(criterion, work, node, missing_left, left, right)
+    if count_t is int64_t:
+        next_code = narrow[0] >> class_bits
+    else:
+        next_code = <code_t> (wide[0] >> 32)
+    for i in range(n_keys):
+        code = next_code
+        if count_t is int64_t:
+            k = narrow[i] & class_mask
+        else:
+            k = classes[<uint32_t> wide[i]]
+            amount = row_weight(work, search.start + <uint32_t> wide[i])
+        check(k < <uint32_t> work.n_classes)
+        move_rows(criterion, k, amount, node_counts, left_counts, left, right)
+        if i + 1 == n_keys:
+            if missing_left or statistics.codes.n_missing == 0:
+                break
+            next_code = statistics.codes.missing - low   # the last cut: present | missing
+        elif count_t is int64_t:
+            next_code = narrow[i + 1] >> class_bits
+        else:
+            next_code = <code_t> (wide[i + 1] >> 32)
+        if next_code != code:
+            _consider(
+                criterion, search, least, node, left, right,
+                low + code, low + next_code, missing_left,
+            )
+    memset(left_counts, 0, work.n_classes * sizeof(count_t))
+
+
+cdef inline void _scan_cells(
+    const criterion_t* criterion,
+    NodeSearch* search,
+    const count_t* sums,
+    const FeatureStatistics* statistics,
+    bint missing_left,
+) noexcept nogil:
+    """Consider every cut of the table of cells, with missing rows on one side throughout."""
+    cdef const Workspace* work = search.work
+    cdef const count_t* cells = <const count_t*> work.cells
+    cdef const count_t* node_counts = <const count_t*> work.node_counts
+    cdef count_t* left_counts = <count_t*> work.left_counts
+    cdef uint32_t n_classes = <uint32_t> work.n_classes
+    cdef count_t[N_SUMS] least, node, left, right
+    cdef count_t n_rows
+    cdef uint32_t k
+    cdef code_t code, last
+    _set_least(search.limits, least)
+    _copy_sums(sums, node)
+    _start_scan(criterion, work, node, missing_left, left, right)
+    last = statistics.codes.low
+    for code in range(statistics.codes.low, statistics.codes.high + 1):
+        n_rows = 0
+        for k in range(n_classes):
+            n_rows += cells[k]
+        if n_rows > 0:
+            if code != statistics.codes.low:
+                _consider(
+                    criterion, search, least, node, left, right, last, code, missing_left
+                )
+            last = code
+            for k in range(n_classes):
+                if cells[k] > 0:
+                    move_rows(criterion, k, cells[k], node_counts, left_counts, left, right)
+        cells += n_classes
+    if statistics.codes.n_missing > 0 and not missing_left:
+        _consider(
+            criterion, search, least, node, left, right,
+            last, statistics.codes.missing, missing_left,
+        )
+    memset(left_counts, 0, n_classes * sizeof(count_t))
+
+
+cdef inline bint _try_every_cut(
+    const criterion_t* criterion, NodeSearch* search, const count_t* node, int32_t feature
+) noexcept nogil:
+    """Improve the best cut by those of one feature; return whether any row misses it."""
+    cdef Workspace* work = search.work
+    cdef code_t* codes = <code_t*> work.spare
+    cdef CodeRange span = gather(
+        search.table, feature, work.rows + search.start, search.n_rows, codes
+    )
+    cdef FeatureStatistics statistics
+    cdef bint missing_left
+    if not has_cut(&span):
+        return False
+    if span.n_missing > 0:
+        count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
+    statistics = build_statistics(search, codes, &span, <count_t*> work.cells)
+    for missing_left in range(1 + (span.n_missing > 0)):
+        if statistics.in_cells:
+            _scan_cells(criterion, search, node, &statistics, missing_left)
+        else:
+            _scan_keys(criterion, search, node, &statistics, missing_left)
+    return span.n_missing > 0
+
+
+# ------------------------------------------------------------------------------ one random cut
+
+
+cdef inline double _value_between(double low, double high, uint64_t word) noexcept nogil:
+    """The value at a share word / 2**64 of the way from low to high: at least low, below high."""
+    cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
+    cdef double value = low + share * (high - low)
+    if high - low > 1.7e308:         # the difference overflowed
+        value = (1.0 - share) * low + share * high
+    return value if low <= value < high else low
+
+
+cdef inline bint _try_random_cut(
+    const criterion_t* criterion,
+    NodeSearch* search,
+    const count_t* node,
+    int32_t feature,
+    uint64_t word,
+) noexcept nogil:
+    """Improve the best cut by the one that `word` draws; return whether any row misses the feature.
+    """
+    cdef Workspace* work = search.work
+    cdef code_t* codes = <code_t*> work.spare
+    cdef CodeRange span = gather(
+        search.table, feature, work.rows + search.start, search.n_rows, codes
+    )
+    cdef const double* values = <const double*> search.candidates.values[feature]
+    cdef count_t* left_counts = <count_t*> work.left_counts
+    cdef const count_t* missing_counts = <const count_t*> work.missing_counts
+    cdef count_t[N_SUMS] least, left, right
+    cdef double threshold = INFINITY       # present | missing
+    cdef double loss = search.best.loss
+    cdef int32_t k
+    cdef bint missing_left
+    cdef code_t last = span.high           # present | missing, unless values differ
+    cdef code_t following = span.missing
+    if not has_cut(&span):
+        return False
+    if span.low < span.high:
+        threshold = _value_between(values[span.low], values[span.high], word)
+        last = last_at_most(values, span.low, span.high - 1, threshold)
+        following = last + 1
+    if span.n_missing > 0:
+        count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
+    count_left(search, codes, last, left_counts)
+    _set_least(search.limits, least)
+    # Where all present values are equal, missing rows on the left would leave the right side empty.
+    for missing_left in range(1 + (span.n_missing > 0 and span.low < span.high)):
+        if missing_left:
+            for k in range(work.n_classes):
+                left_counts[k] += missing_counts[k]
+        sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
+        _consider(
+            criterion, search, least, node, left, right, last, following, missing_left
+        )
+    if search.best.loss < loss:
+        search.best.threshold = threshold
+    memset(left_counts, 0, work.n_classes * sizeof(count_t))
+    return span.n_missing > 0
+
+
+# ------------------------------------------------------------------------------ one node
+
+
+cdef void find_best_cut(
+    const criterion_t* criterion, NodeSearch* search, const count_t* node, uint64_t* random_state
+) noexcept nogil:
+    cdef int32_t n_features = search.table.n_features
+    cdef double loss
+    cdef bint has_missing
+    cdef int32_t n_drawn = 0
+    cdef int32_t feature
+    cdef uint64_t word = 0
+    check(_is_zero(search.work.left_counts, search.work.n_classes))
+    search.margin = TIE * node_weight(criterion, node)
+    _set_loss(search, INFINITY)
+    search.best.feature = -1
+    search.best.has_missing = False
+    while n_drawn < n_features:
+        if n_drawn >= search.limits.max_features and not (
+            search.limits.draw_until_feasible and search.best.feature < 0
+        ):
+            break
+        feature = draw_feature(search.work.features, n_drawn, n_features, random_state)
+        n_drawn += 1
+        if search.candidates.are_random:
+            # Consume one word per drawn feature, used or not: what a feature holds does not shift
+            # the draws after it.
+            word = next_word(random_state)
+        loss = search.best.loss
+        if loss <= 0.5 * search.margin:
+            continue   # no impurity is left to reduce; only the draws go on
+        if search.candidates.are_random:
+            has_missing = _try_random_cut(criterion, search, node, feature, word)
+        else:
+            has_missing = _try_every_cut(criterion, search, node, feature)
+        if search.best.loss < loss:
+            search.best.feature = feature
+            search.best.has_missing = has_missing
+    if search.best.feature >= 0 and not search.best.has_missing:
+        # The node shows no side for missing values: they follow the larger child.
+        search.best.missing_left = (
+            2 * search.best.n_left >= <double> (node[LABELED] + node[UNLABELED])
+        )

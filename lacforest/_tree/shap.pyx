@@ -1,0 +1,334 @@
+"""Shapley values of one output of a frozen forest, exact and path-dependent.
+
+What a tree answers for a row of which only the features in S are known is a sum of terms
+
+    worth * product over features k on the path to a node of (satisfied[k] if k in S else share[k])
+
+over its nodes. satisfied[k] is 1 where the row meets all conditions on k along the path, else 0;
+share[k] is the share of training rows that meet them. The Shapley value of feature j in a term is
+
+    integral from 0 to 1 of  worth * (satisfied[j] - share[j])
+                             * product over k != j of (t * satisfied[k] + (1 - t) * share[k])  dt,
+
+a polynomial of degree D - 1 for D features, which (D + 1) // 2 points of Gauss and Legendre
+integrate exactly.
+
+A row enters only by the features that it violates, a bit mask. Terms are therefore evaluated by
+units: small subtrees in which few rows behave differently. Rows of one key (the features violated
+above the unit, and the side taken at each node of it) share all values of the unit's terms.
+A row's values are added in the order of trees, units and terms, whatever the other rows are.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memcpy, memset
+
+from lacforest._tree.shap_path cimport mark_rows, open_children, step_to, step_up
+from lacforest._tree.shap_unit cimport add_columns, evaluate_term, prepare_term, spread_values
+from lacforest._tree.types cimport (
+    COLUMN_STRIDE, KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, LongTerm, RowBlock, ShapScratch, TermNode,
+    TermPath, TermTables, TermUnit, rank_t
+)
+
+import numpy as np
+
+cdef enum:
+    NO_SLOT = 0xFFFF
+    MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
+
+
+cdef inline int32_t _number_keys(
+    uint16_t* keys, int64_t n_rows, int64_t n_keys, TermUnit* unit
+) noexcept nogil:
+    """Replace keys by slots, numbered in order of appearance, and return how many there are."""
+    cdef int32_t n_slots = 0
+    cdef int64_t i
+    cdef uint16_t key
+    memset(unit.slot_of, 0xFF, n_keys * sizeof(uint16_t))
+    for i in range(n_rows):
+        key = keys[i]
+        if unit.slot_of[key] == NO_SLOT:
+            unit.slot_of[key] = <uint16_t> n_slots
+            unit.key[n_slots] = key
+            n_slots += 1
+        keys[i] = unit.slot_of[key]
+    return n_slots
+
+
+cdef void _find_slots(
+    const TermNode* tree,
+    bint whole,
+    const rank_t[:, ::1] ranks,
+    const RowBlock* block,
+    ShapScratch* scratch,
+    int32_t n_open,
+) noexcept nogil:
+    """Key of each row in the unit at the end of the path, and a slot for each key that occurs."""
+    cdef const TermPath* path = &scratch.path
+    cdef uint16_t* keys = block.slots
+    cdef int32_t n_bits = path.n_features
+    cdef int32_t bottom = n_open
+    cdef int32_t here
+    memcpy(
+        keys, block.masks + path.depth * block.mask_stride, block.n_rows * sizeof(uint16_t)
+    )
+    if whole:
+        scratch.stack[n_open] = path.node[path.depth]
+        n_open += 1
+    while n_open > bottom:
+        n_open -= 1
+        here = scratch.stack[n_open]
+        if tree[here].n_inner > 0:
+            mark_rows(
+                tree + here, False, ranks, block.first_row, block.n_rows,
+                keys, <uint16_t> (1 << n_bits), keys,
+            )
+            n_bits += 1
+        n_open = open_children(tree, here, scratch.stack, n_open)
+    scratch.unit.n_slots = _number_keys(keys, block.n_rows, 1 << n_bits, &scratch.unit)
+
+
+cdef void _add_unit(
+    const TermNode* tree,
+    bint whole,
+    const double[:, :, ::1] rules,
+    const RowBlock* block,
+    ShapScratch* scratch,
+    int32_t n_open,
+) noexcept nogil:
+    """Add the terms of a unit: the subtree at the end of the path, or that node alone."""
+    cdef TermPath* path = &scratch.path
+    cdef TermUnit* unit = &scratch.unit
+    cdef uint16_t above = <uint16_t> ((1 << path.n_features) - 1)
+    cdef int32_t n_bits = path.n_features
+    cdef int32_t top = path.depth
+    cdef int32_t bottom = n_open
+    cdef int32_t here, i
+    cdef uint16_t bit, side
+    cdef const uint16_t* before
+    cdef uint16_t* masks = block.masks + (top + 1) * block.mask_stride
+    for i in range(unit.n_slots):
+        masks[i] = unit.key[i] & above
+    scratch.stack[n_open] = path.node[top]
+    n_open += 1
+    while n_open > bottom:
+        n_open -= 1
+        here = scratch.stack[n_open]
+        if tree[here].depth > top:
+            step_to(tree, path, here)
+            bit = <uint16_t> (1 << path.position[path.depth])
+            side = here != tree[path.node[path.depth - 1]].left
+            before = block.masks + path.depth * block.mask_stride
+            masks = block.masks + (path.depth + 1) * block.mask_stride
+            for i in range(unit.n_slots):
+                masks[i] = before[i] | (
+                    0 if ((unit.key[i] >> unit.bit[path.depth - 1]) & 1) == side else bit
+                )
+        if tree[here].worth != 0.0:
+            add_columns(path, unit)
+            prepare_term(&scratch.term, path, tree[here].worth, rules)
+            evaluate_term(&scratch.term, path, masks, unit)
+        if whole:
+            # Nodes are met in the order of _find_slots, which gave them their bits.
+            if tree[here].n_inner > 0:
+                unit.bit[path.depth] = n_bits
+                n_bits += 1
+            n_open = open_children(tree, here, scratch.stack, n_open)
+    while path.depth > top:
+        step_up(path)
+    spread_values(unit, block)
+
+
+cdef void _add_long_term(
+    const TermNode* tree,
+    const TermPath* path,
+    const rank_t[:, ::1] ranks,
+    const double[:, :, ::1] rules,
+    const RowBlock* block,
+    TermUnit* unit,
+    const LongTerm* term,
+) noexcept nogil:
+    """Add the term at the end of a path with more features than a key has bits.
+
+    Rows that take the same sides along the path share a slot: slots are split edge by edge.
+    """
+    cdef int32_t n_features = path.n_features
+    cdef int32_t n_points = (n_features + 1) // 2
+    cdef const double* points = &rules[n_points, 0, 0]
+    cdef const TermNode* parent
+    cdef uint16_t* slots = block.slots
+    cdef uint8_t* is_violated
+    cdef double* product
+    cdef double* target
+    cdef int32_t n_slots = 1
+    cdef int32_t d, p, q, s
+    cdef int64_t i
+    cdef uint16_t side
+    cdef double share
+    memset(slots, 0, block.n_rows * sizeof(uint16_t))
+    for d in range(1, path.depth + 1):
+        parent = tree + path.node[d - 1]
+        for i in range(block.n_rows):
+            slots[i] *= 2
+        mark_rows(
+            parent, path.node[d] != parent.left, ranks, block.first_row, block.n_rows, slots, 1,
+            slots,
+        )
+        n_slots = _number_keys(slots, block.n_rows, 2 * n_slots, unit)
+    for i in range(block.n_rows):
+        term.row[slots[i]] = block.first_row + i
+    memset(term.is_violated, 0, n_slots * n_features)
+    for s in range(n_slots):
+        is_violated = term.is_violated + s * n_features
+        product = term.product + s * n_points
+        for d in range(1, path.depth + 1):
+            parent = tree + path.node[d - 1]
+            side = 0
+            mark_rows(
+                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &side, 1, &side
+            )
+            is_violated[path.position[d]] |= <uint8_t> side
+        for q in range(n_points):
+            product[q] = tree[path.node[path.depth]].worth * rules[n_points, 1, q]
+            for p in range(n_features):
+                share = (1.0 - points[q]) * path.share[p]
+                product[q] *= share if is_violated[p] else points[q] + share
+    for p in range(n_features):
+        share = path.share[p]
+        for s in range(n_slots):
+            product = term.product + s * n_points
+            term.value[s] = 0.0
+            for q in range(n_points):
+                if term.is_violated[s * n_features + p]:
+                    term.value[s] -= product[q] * rules[n_points, 2, q]
+                else:
+                    term.value[s] += product[q] * (1.0 - share) / (
+                        points[q] + (1.0 - points[q]) * share
+                    )
+        target = block.out + path.feature[p] * block.out_stride
+        for i in range(block.n_rows):
+            target[i] += term.value[slots[i]]
+
+
+cdef void _add_tree(
+    const TermNode* tree,
+    const rank_t[:, ::1] ranks,
+    const double[:, :, ::1] rules,
+    const RowBlock* block,
+    ShapScratch* scratch,
+) noexcept nogil:
+    """Add all terms of a tree to the values of a block of rows."""
+    cdef TermPath* path = &scratch.path
+    cdef const TermNode* node
+    cdef const TermNode* parent
+    cdef int32_t n_open = 1 if tree[0].n_inner > 0 else 0
+    cdef int32_t here, position
+    cdef bint whole
+    scratch.stack[0] = 0
+    memset(block.masks, 0, block.n_rows * sizeof(uint16_t))
+    while n_open > 0:
+        n_open -= 1
+        here = scratch.stack[n_open]
+        node = tree + here
+        if here > 0:
+            step_to(tree, path, here)
+            position = path.position[path.depth]
+            parent = tree + path.node[path.depth - 1]
+            mark_rows(
+                parent, here != parent.left, ranks, block.first_row, block.n_rows,
+                block.masks + (path.depth - 1) * block.mask_stride,
+                <uint16_t> (1 << position) if position < KEY_BITS else 0,
+                block.masks + path.depth * block.mask_stride,
+            )
+        whole = path.n_features + node.n_inner <= KEY_BITS
+        if whole or (node.worth != 0.0 and path.n_features <= KEY_BITS):
+            _find_slots(tree, whole, ranks, block, scratch, n_open)
+            _add_unit(tree, whole, rules, block, scratch, n_open)
+        elif node.worth != 0.0:
+            _add_long_term(tree, path, ranks, rules, block, &scratch.unit, &scratch.long_term)
+        if not whole:
+            n_open = open_children(tree, here, scratch.stack, n_open)
+    while path.depth > 0:
+        step_up(path)
+
+
+def add_shap_values(
+    const rank_t[:, ::1] ranks,
+    const uint8_t[::1] node_bytes,
+    const int64_t[::1] tree_start,
+    const double[:, :, ::1] rules,
+    int64_t first_row,
+    int64_t end_row,
+    double[:, ::1] out,
+):
+    """Add to `out` the Shapley values of each row and feature, over all trees.
+
+    Parameters
+    ----------
+    ranks : uint16 or uint32 array of shape (n_features, n_rows)
+        Thresholds of the feature below each value; the largest number marks a missing value.
+    node_bytes : uint8 view of a TERM_NODE array
+        After `split_terms`.
+    tree_start : int64 array of shape (n_trees + 1,)
+    rules : float64 array of shape (n_rules, 3, n_points)
+        ``rules[m]`` integrates by m points: points t, weights, and 1 / (1 - t).
+    first_row, end_row : int
+        Which rows.
+    out : float64 array of shape (n_features, n_rows)
+    """
+    cdef const TermNode* nodes = <const TermNode*> &node_bytes[0]
+    cdef int64_t n_features = ranks.shape[0]
+    cdef int64_t n_points = rules.shape[2]
+    cdef int64_t n_levels = 2
+    cdef int64_t i, t
+    for i in range(tree_start[tree_start.shape[0] - 1]):
+        n_levels = max(n_levels, <int64_t> nodes[i].depth + 2)
+    if 2 * (rules.shape[0] - 1) < min(n_levels - 2, n_features):
+        raise ValueError("too few rules for the longest path")
+    cdef int64_t n_block = min(max(MAX_MASKS // n_levels, 64), <int64_t> MAX_BLOCK_ROWS)
+    n_block = max(min(n_block, end_row - first_row), 1)
+    cdef int64_t n_long = n_block if n_points > KEY_POINTS else 1
+    cdef int32_t[:, ::1] by_level = np.empty((5, n_levels), dtype=np.int32)
+    cdef double[:, ::1] shares = np.empty((2, n_levels))
+    cdef int32_t[:, ::1] by_feature = np.full((2, n_features), -1, dtype=np.int32)
+    cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
+    cdef int32_t[::1] column_feature = np.empty(KEY_BITS, dtype=np.int32)
+    cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
+    cdef uint16_t[:, ::1] by_row = np.empty((2, n_block), dtype=np.uint16)
+    cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
+    cdef double[:, ::1] columns = np.empty((KEY_BITS, COLUMN_STRIDE))
+    cdef double[:, ::1] tables = np.empty((3, KEY_POINTS << (KEY_BITS // 2)))
+    cdef int64_t[::1] long_row = np.empty(n_long, dtype=np.int64)
+    cdef uint8_t[::1] long_flags = np.empty(2 * n_long * n_points, dtype=np.uint8)
+    cdef double[::1] long_products = np.empty(n_long * n_points)
+    cdef double[:, ::1] values = np.zeros((2, n_block))
+    cdef ShapScratch scratch
+    scratch.stack = &stack[0]
+    scratch.path = TermPath(
+        n_features=0, feature=&by_level[0, 0], share=&shares[0, 0], position_of=&by_feature[0, 0],
+        depth=0, node=&by_level[1, 0], position=&by_level[2, 0], n_before=&by_level[3, 0],
+        share_before=&shares[1, 0],
+    )
+    scratch.path.node[0] = 0
+    scratch.term = TermTables(
+        n_points=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&tables[2, 0],
+        inverse=NULL,
+    )
+    scratch.unit = TermUnit(
+        n_slots=0, n_columns=0, feature=&column_feature[0], column_of=&by_feature[1, 0],
+        key=&by_row[0, 0], slot_of=&slot_of[0], bit=&by_level[4, 0], values=&columns[0, 0],
+    )
+    scratch.long_term = LongTerm(
+        row=&long_row[0], is_violated=&long_flags[0], product=&long_products[0],
+        value=&values[0, 0],
+    )
+    cdef RowBlock block = RowBlock(
+        first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
+        out=NULL, out_stride=out.shape[1], spare=&values[1, 0],
+    )
+    with nogil:
+        while block.first_row < end_row:
+            block.n_rows = min(end_row - block.first_row, n_block)
+            block.out = &out[0, block.first_row]
+            for t in range(tree_start.shape[0] - 1):
+                _add_tree(nodes + tree_start[t], ranks, rules, &block, &scratch)
+            block.first_row += n_block

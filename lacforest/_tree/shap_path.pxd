@@ -1,0 +1,77 @@
+"""The way from the root of a tree to a node, and what rows do on it."""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+from lacforest._tree.types cimport TermNode, TermPath, rank_t
+
+cdef inline void step_up(TermPath* path) noexcept nogil:
+    """Take the last edge of the path back."""
+    cdef int32_t position = path.position[path.depth]
+    path.share[position] = path.share_before[path.depth]
+    if path.n_before[path.depth] < path.n_features:
+        path.position_of[path.feature[position]] = -1
+        path.n_features -= 1
+    path.depth -= 1
+
+
+cdef inline void step_to(const TermNode* tree, TermPath* path, int32_t node) noexcept nogil:
+    """Lead the path to a node whose parent is on it."""
+    cdef int32_t depth = tree[node].depth
+    cdef int32_t feature, position
+    while path.depth >= depth:
+        step_up(path)
+    feature = tree[path.node[depth - 1]].feature
+    feature = feature if feature >= 0 else ~feature
+    position = path.position_of[feature]
+    path.n_before[depth] = path.n_features
+    if position < 0:
+        position = path.n_features
+        path.position_of[feature] = position
+        path.feature[position] = feature
+        path.share[position] = 1.0
+        path.n_features += 1
+    path.depth = depth
+    path.node[depth] = node
+    path.position[depth] = position
+    path.share_before[depth] = path.share[position]
+    path.share[position] *= tree[node].share
+
+
+cdef inline int32_t open_children(
+    const TermNode* tree, int32_t node, int32_t* stack, int32_t n_open
+) noexcept nogil:
+    """Put the children with terms on the stack, the left one on top; return its new height."""
+    cdef int32_t side
+    if tree[node].left >= 0:
+        for side in range(1, -1, -1):
+            if tree[tree[node].left + side].n_inner >= 0:
+                stack[n_open] = tree[node].left + side
+                n_open += 1
+    return n_open
+
+
+cdef inline void mark_rows(
+    const TermNode* node,
+    bint is_right,
+    const rank_t[:, ::1] ranks,
+    int64_t first_row,
+    int64_t n_rows,
+    const uint16_t* before,
+    uint16_t bit,
+    uint16_t* after,
+) noexcept nogil:
+    """Set a bit for rows that do not go to the child of that side."""
+    cdef const rank_t* column
+    cdef rank_t shift = 0
+    cdef rank_t cut
+    cdef uint16_t if_left = bit if is_right else 0
+    cdef uint16_t if_right = 0 if is_right else bit
+    cdef int64_t i
+    if node.feature >= 0:
+        column = &ranks[node.feature, first_row]
+        shift = 1    # missing values wrap around to 0, which goes left
+    else:
+        column = &ranks[~node.feature, first_row]
+    cut = <rank_t> (node.cut + shift)
+    for i in range(n_rows):
+        after[i] = before[i] | (if_right if <rank_t> (column[i] + shift) > cut else if_left)

@@ -1,0 +1,303 @@
+"""Structs, unions, fused types and typedefs of the compiled core: all of them, and only here.
+
+Constants that several files share are here as well; a constant that one file uses is declared in
+that file. tests/unit/test_core_sources.py checks both rules.
+"""
+
+from libc.stdint cimport (
+    int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+)
+
+# Invariants of raw pointers, which Cython does not check: an abort where they fail, compiled out of
+# a release build.
+cdef extern from "<assert.h>" nogil:
+    void check "assert" (bint condition) noexcept
+
+ctypedef uint32_t row_t      # row of the stacked table: labelled rows first, then unlabelled ones
+ctypedef uint16_t class_t    # 0..K-1 known; K = unlabelled (Step I), pseudo-labelled (Step II)
+ctypedef uint32_t code_t     # rank of a value in its column; n_codes of the column = missing
+
+# Counts are integers unless rows carry weights. Weighted counts are doubles, which hold every
+# integer below 2**53 exactly, so integer weights give the same bits as repeated rows.
+ctypedef fused count_t:
+    int64_t
+    double
+
+# How the codes of a column are stored.
+ctypedef fused stored_t:
+    uint8_t
+    uint16_t
+    uint32_t
+
+# A sort key: the code in its upper bits; below it the class (4 bytes) or the position of the row
+# in the node (8 bytes).
+ctypedef fused key_t:
+    uint32_t
+    uint64_t
+
+# Thresholds of a column below a value; the largest number marks a missing value.
+ctypedef fused rank_t:
+    uint16_t
+    uint32_t
+
+# Values of a table as the caller stores them.
+ctypedef fused value_t:
+    float
+    double
+
+
+cdef enum:
+    # Sums of a node or of one side of a cut: positions in an array of N_SUMS counts.
+    LABELED = 0
+    UNLABELED = 1
+    SQUARES = 2              # sum of squared class counts of labelled rows
+    SIZE = 3                 # doubles only: labelled rows without the factors of their classes
+    N_SUMS = 4
+    # Fewest rows of a child: LABELED, UNLABELED, and of any kind in the third position.
+    ANY_KIND = 2
+
+cdef enum:
+    N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
+
+
+cdef struct CodeTable:
+    # The coded columns: written once per fit, then read by all trees of both steps.
+    const uintptr_t* column      # address of each column, n_rows codes of width[f] bytes
+    const uint8_t* width         # 1, 2 or 4
+    const code_t* n_codes        # distinct values of the column, without missing
+    const uint8_t* has_missing   # whether any row of the column is missing
+    int32_t n_features
+    int64_t n_rows
+
+
+cdef struct AugmentedGini:
+    # Definition 1 of the paper; see criterion.pxd
+    double ratio                 # r = (1 - theta) * n_u / n_l
+    uint32_t n_known             # K; class code K marks an unlabelled row
+    const double* rows_per_weight    # Workspace.rows_per_weight
+
+
+cdef struct Gini:
+    uint32_t n_classes           # K + 1; every class counts alike
+    const double* rows_per_weight    # Workspace.rows_per_weight
+
+
+ctypedef fused criterion_t:
+    AugmentedGini
+    Gini
+
+
+cdef struct SideTerms:
+    # Weight times impurity of one child, as base - part / whole
+    double base
+    double part
+    double whole
+
+
+cdef struct Limits:
+    # What a cut and a node must satisfy. Whole numbers when rows carry no weights.
+    double min_labeled           # labelled rows in each child (Eqn 5)
+    double min_unlabeled         # unlabelled rows in each child (Eqn 6)
+    double min_leaf              # rows of any kind in each child
+    double min_split             # rows of any kind in a node that may be split
+    int32_t max_depth
+    int32_t max_features         # tau
+    bint draw_until_feasible     # draw beyond tau until some feature has a feasible cut
+
+
+cdef struct Candidates:
+    # Which cuts of a drawn feature are tried: one random cut, or every cut
+    bint are_random
+    bint keep_codes              # random cuts: nodes keep the cut in codes, not the threshold
+    const uintptr_t* values      # random cuts: address of each column's distinct values
+
+
+cdef struct Cut:
+    code_t last                  # last code that goes left
+    code_t next                  # first code that goes right; n_codes = only missing rows do
+
+
+cdef struct Split:
+    double loss                  # what the criterion minimises, summed over both children
+    int32_t feature              # -1 = no feasible cut
+    Cut cut                      # between codes of the node
+    bint missing_left
+    bint has_missing             # whether any row of the node misses the feature
+    double n_left                # rows (by weight) that go left
+    double threshold             # of a random cut
+
+
+cdef struct CodeRange:
+    # The codes of a node's rows in one column
+    code_t low                   # smallest and largest code that is not missing
+    code_t high                  # (low > high where all rows miss the feature)
+    code_t missing               # the code of a missing value
+    int64_t n_missing
+
+
+cdef struct FeatureStatistics:
+    # A node's rows by the values of one feature
+    CodeRange codes
+    bint in_cells                # counts by (code, class) in Workspace.cells; else sorted keys
+    const void* keys             # uint32_t where counts are integers, else uint64_t
+    int64_t n_keys
+
+
+cdef struct Workspace:
+    # The scratch memory of one thread, reused from tree to tree
+    row_t* rows                  # the rows of the tree, every node contiguous
+    class_t* classes             # class of rows[i], moved along with it
+    uint64_t* keys               # one sort key per row: 4 bytes where counts are integers, else 8
+    uint64_t* spare              # as many bytes as keys, and at least 6 per row
+    uint64_t* cells              # N_CELLS counts
+    uint64_t* node_counts        # counts of the node by class
+    uint64_t* left_counts        # counts left of the cut by class; all zero between two searches
+    uint64_t* missing_counts     # counts of the rows that miss the feature by class
+    double* rows_per_weight      # reciprocal factor of each class: limits count without factors
+    int32_t* features            # a permutation of all features
+    const double* weight         # weight of each row of the table, read where is_weighted
+    bint is_weighted
+    bint is_narrow               # counts are integers and sort keys have 4 bytes
+    int32_t n_classes            # K + 1
+    int32_t class_bits           # bits of a class code in a 4-byte key
+
+
+cdef struct NodeSearch:
+    # The search for the best cut of one node
+    const CodeTable* table
+    const Limits* limits
+    Candidates candidates
+    Workspace* work
+    int64_t start                # the node is work.rows[start:start + n_rows]
+    int64_t n_rows
+    double margin                # by how much a cut must beat the best so far
+    double to_beat               # best.loss - margin: a cut is taken below it
+    double to_check              # best.loss - margin / 2: a cheap pre-check holds cuts against it
+    Split best
+
+
+cdef struct Slice:
+    # A node that waits to be grown; its rows are rows[start:end]
+    int64_t start
+    int64_t end
+    int32_t node
+    int32_t depth
+
+
+cdef union NodePayload:
+    Cut cut                      # inner node of a growing tree
+    double threshold             # inner node of a frozen tree, or one made by a random cut
+    double n_rows                # leaf: its rows, by weight
+
+
+cdef struct Node:
+    # 16 bytes, the same in a growing and in a frozen forest
+    NodePayload payload
+    int32_t feature              # ~feature where missing values go right
+    int32_t left                 # right = left + 1; leaf: ~(row of leaf_values), negative
+
+
+cdef struct OpenBlock:
+    # Rows of a block that wait at a node of a frozen tree
+    int32_t node
+    int32_t start
+    int32_t end
+    int32_t side                 # which of the two buffers of rows holds them
+
+
+cdef enum:
+    BLOCK_ROWS = 2048            # rows that walk through the trees together
+
+
+cdef struct BlockWalk:
+    # All rows through all trees: block by block of rows, and tree by tree within a block
+    int64_t n_rows               # rows and trees in all
+    int64_t n_trees
+    int64_t tree                 # the tree that the block walks
+    int64_t begin                # the first row of the block
+    int32_t n_block              # rows of the block
+    int32_t[BLOCK_ROWS] at       # the node of the tree that each row of the block reached
+
+
+# Shapley values; shap.pyx says what a term and a unit are.
+
+cdef enum:
+    KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
+    KEY_POINTS = 8               # points that integrate a term of KEY_BITS features
+    MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
+    COLUMN_STRIDE = MAX_BLOCK_ROWS + 8    # a power of two would map columns to the same cache sets
+
+
+cdef struct TermNode:
+    double share                 # of the parent's training rows
+    double worth                 # of the node's term; 0 = the node has none
+    uint32_t cut                 # ranks up to this one go left
+    int32_t feature              # ~feature where missing values go right
+    int32_t left                 # within the tree, right = left + 1; negative at leaves
+    int32_t depth
+    int64_t n_inner              # nodes of the subtree with a term below them; -1 = no term at all
+
+
+cdef struct TermPath:
+    # The way from the root to the current node. Distinct features, in order of first use:
+    int32_t n_features
+    int32_t* feature
+    double* share
+    int32_t* position_of         # position among them of each column; -1 = not on the path
+    # Edges, by the depth of the node that they lead to:
+    int32_t depth
+    int32_t* node
+    int32_t* position            # position of the edge's feature
+    int32_t* n_before            # distinct features without this edge
+    double* share_before         # share of the edge's feature without this edge
+
+
+cdef struct TermTables:
+    # Products and quotients of one term; see prepare_term
+    int32_t n_points
+    int32_t n_low                # features in the low part of a mask
+    double* low                  # products over these features, by low part of a mask and point
+    double* high                 # products over the other features
+    double* gain                 # (1 - share) / factor of a satisfied feature, by feature and point
+    const double* inverse        # 1 / (1 - t) of each point
+
+
+cdef struct TermUnit:
+    # The values of a unit. Rows with the same key share a slot.
+    int32_t n_slots
+    int32_t n_columns
+    int32_t* feature             # feature of each column
+    int32_t* column_of           # column of each feature; -1 = not in the unit
+    uint16_t* key                # key of each slot
+    uint16_t* slot_of            # slot of each key
+    int32_t* bit                 # bit of the path's node at each depth
+    double* values               # by column and slot, COLUMN_STRIDE
+
+
+cdef struct RowBlock:
+    # Rows that are handled together
+    int64_t first_row
+    int64_t n_rows
+    uint16_t* masks              # features that rows violate, by depth; slots: at depth + 1
+    int64_t mask_stride
+    uint16_t* slots              # slot of each row
+    double* out                  # by feature and row of the block
+    int64_t out_stride
+    double* spare                # one value per row, never read
+
+
+cdef struct LongTerm:
+    # The values of a term with more than KEY_BITS features, by slot
+    int64_t* row                 # any row of the slot
+    uint8_t* is_violated         # by slot and feature
+    double* product              # by slot and point
+    double* value                # of one feature
+
+
+cdef struct ShapScratch:
+    # The scratch memory of one thread
+    TermPath path
+    TermTables term
+    TermUnit unit
+    LongTerm long_term
+    int32_t* stack               # nodes that wait to be visited

@@ -1,0 +1,1 @@
+"""Helpers that every room may use: files, threads, progress, rollback, plots."""

@@ -1,0 +1,48 @@
+"""Types of command-line arguments: text to values, with a clear error for each bad text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas, each once."""
+    found = [name for name in (part.strip() for part in text.split(",")) if name]
+    if not found:
+        raise argparse.ArgumentTypeError("give at least one name; separate names by commas")
+    return list(dict.fromkeys(found))
+
+
+def at_least(low: int) -> Callable[[str], int]:
+    """Parser of integers from `low` on."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
+        if value < low:
+            raise argparse.ArgumentTypeError(f"{value} is below {low}")
+        return value
+
+    return parse
+
+
+def positive(text: str) -> float:
+    """A number above zero."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def n_jobs(text: str) -> int:
+    """Number of threads or processes, as in joblib."""
+    value = at_least(-1)(text)
+    if value == 0:
+        raise argparse.ArgumentTypeError("0 threads: give a positive number, or -1 for all cores")
+    return value

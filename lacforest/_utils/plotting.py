@@ -1,0 +1,38 @@
+"""What all pictures share: matplotlib, axes and the meaning of colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lacforest._utils.extras import load_extra
+
+# The colours of Okabe and Ito, which colour-blind readers can tell apart. One of them is reserved
+# for the new class in every picture.
+NEW_COLOR = "#D55E00"
+KNOWN_COLOR = "#0072B2"
+NEUTRAL_COLOR = "#707070"
+_CLASS_COLORS = (KNOWN_COLOR, "#009E73", "#CC79A7", "#56B4E9", "#F0E442", "#999999")
+
+
+def make_axes(ax: Any = None) -> Any:
+    """The given axes, or those of a new figure."""
+    pyplot = load_extra("matplotlib.pyplot", "plot")
+    if ax is None:
+        _, ax = pyplot.subplots(layout="constrained")
+    return ax
+
+
+def ink() -> Any:
+    """The text colour of the current style, visible on light and on dark backgrounds."""
+    import matplotlib as mpl
+
+    return mpl.rcParams["text.color"]
+
+
+def class_colors(n_known: int) -> list[Any]:
+    """One colour per known class; shades of one colour map if there are many."""
+    if n_known <= len(_CLASS_COLORS):
+        return list(_CLASS_COLORS[:n_known])
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](i / (n_known - 1)) for i in range(n_known)]

@@ -1,0 +1,250 @@
+"""What both forests share: predict, look inside, save."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lacforest._contract.classifier import ProbabilisticClassifierMixin
+from lacforest._contract.shares import Deployment
+from lacforest._growing.step_two import GrownForest
+from lacforest._input.labels import Labels
+from lacforest._input.tables import check_prediction_table
+from lacforest._input.training_data import TrainingRows
+from lacforest._model.arrays import ForestArrays
+from lacforest._model.tree_view import TreeViews
+from lacforest._tree.criterion import AugmentedGiniCriterion
+
+
+class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
+    """Prediction, inspection and files of every forest that learns with an augmented class.
+
+    A subclass brings its parameters and `fit`.
+    """
+
+    n_estimators: int
+    theta: Any
+    max_features: Any
+    max_depth: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    # Trees of Step I, where they are not the first part of the ones that predict.
+    _explored: ForestArrays | None = None
+
+    @abstractmethod
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        control: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
+            missing.
+        y : array-like of shape (n_rows,)
+            Labels.
+        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
+            Unlabelled rows from deployment.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of labelled rows; see Notes of the class.
+        control : tuple of X_known and y_known, optional
+            Rows of known classes from deployment with their labels.
+
+        Returns
+        -------
+        self
+        """
+
+    def _keep(
+        self,
+        rows: TrainingRows,
+        labels: Labels,
+        deployment: Deployment | None,
+        grown: GrownForest,
+    ) -> None:
+        """Set the fitted attributes."""
+        self._store_labels(labels)
+        self._store_deployment(deployment)
+        self.pseudo_labels_ = grown.marked
+        self.unlabeled_score_ = grown.scores
+        self.feature_importances_ = grown.importances
+        self.n_labeled_ = rows.labeled_total
+        self._forest = grown.predicting
+        self._explored = grown.exploring
+
+    # ------------------------------------------------------------------ prediction
+
+    def novelty_score(
+        self, X: ArrayLike, stage: Literal["final", "exploration"] = "final"
+    ) -> NDArray[np.float64]:
+        """How new each row looks, in [0, 1]: higher is newer.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+        stage : {"final", "exploration"}, default="final"
+            "final" is the probability of the new class; "exploration" the average augmented score
+            of Step I (Eqn 7).
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        if stage not in ("final", "exploration"):
+            raise ValueError(f'stage must be "final" or "exploration", got {stage!r}')
+        if stage == "final":
+            return super().novelty_score(X)
+        self._check_has_new_class()
+        table = check_prediction_table(self, X)
+        return self._step_one_arrays.exploration_scores(table, self.n_jobs)
+
+    def apply(self, X: ArrayLike) -> NDArray[np.int32]:
+        """Leaf of each row in each tree, numbered within the tree.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_estimators)
+        """
+        check_is_fitted(self)
+        return self._forest.leaves(check_prediction_table(self, X), self.n_jobs)
+
+    def decision_path(self, X: ArrayLike) -> tuple[Any, NDArray[np.int64]]:
+        """Nodes that each row passes, over all trees.
+
+        Returns
+        -------
+        indicator : CSR array of shape (n_rows, n_nodes)
+            One where the row passes the node.
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns ``n_nodes_ptr[i]:n_nodes_ptr[i + 1]`` belong to tree i.
+        """
+        leaves = self.apply(X)
+        paths = []
+        for leaf, tree in zip(leaves.T, self.estimators_, strict=True):
+            parent = np.full(tree.node_count, -1)
+            inner = np.flatnonzero(tree.children_left >= 0)
+            parent[tree.children_left[inner]] = inner
+            parent[tree.children_right[inner]] = inner
+            row, node = np.arange(len(leaf)), leaf.astype(np.intp)
+            rows, nodes = [row], [node]
+            while len(row):
+                above = parent[node]
+                row, node = row[above >= 0], above[above >= 0]
+                rows.append(row)
+                nodes.append(node)
+            every_row, every_node = np.concatenate(rows), np.concatenate(nodes)
+            ones = np.ones(len(every_row), dtype=np.int64)
+            shape = (len(leaf), tree.node_count)
+            paths.append(sparse.csr_array((ones, (every_row, every_node)), shape=shape))
+        return sparse.hstack(paths, format="csr"), self._forest.tree_start.copy()
+
+    def _class_probabilities(self, X: ArrayLike) -> NDArray[np.float64]:
+        if not hasattr(self, "_forest"):
+            check_is_fitted(self)
+        return self._forest.probabilities(check_prediction_table(self, X), self.n_jobs)
+
+    @property
+    def _step_one_arrays(self) -> ForestArrays:
+        """The trees of Step I: apart from those that predict, or their first parts."""
+        return self._forest if self._explored is None else self._explored
+
+    # ------------------------------------------------------------------ inspection
+
+    @property
+    def estimators_(self) -> TreeViews:
+        """The trees, read-only, with arrays named as in scikit-learn."""
+        check_is_fitted(self)
+        criterion = None
+        if self.theta_ is not None:
+            criterion = AugmentedGiniCriterion(
+                self.theta_, self.n_labeled_, float(len(self.unlabeled_score_))
+            )
+        return TreeViews(self._forest, criterion, self._column_order())
+
+    def export_text(self, tree: int = 0) -> str:
+        """Text of one tree, each node marked I or II by the step that made it.
+
+        Parameters
+        ----------
+        tree : int, default=0
+            Which tree.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        return self.estimators_[tree].export_text(names, self.classes_.tolist())
+
+    # ------------------------------------------------------------------ files and tags
+
+    def save(self, path: str | os.PathLike[str], compress: bool = True) -> None:
+        """Write the fitted forest to a file without pickle; an old file is replaced whole.
+
+        Parameters
+        ----------
+        path : str or path-like
+        compress : bool, default=True
+            Deflate the arrays, to a third or less. A file that is to be mapped by
+            ``load(path, mmap=True)`` must not be compressed.
+        """
+        from lacforest._model.forest_files import save_forest
+
+        check_is_fitted(self)
+        save_forest(self, path, bool(compress))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], mmap: bool = False) -> Self:
+        """Read a forest written by `save`, after checking all of it.
+
+        Parameters
+        ----------
+        path : str or path-like
+        mmap : bool, default=False
+            Map the arrays instead of reading them, so that processes share their memory. Needs a
+            file saved with ``compress=False``.
+        """
+        from lacforest._model.forest_files import load_forest
+
+        loaded: Self = load_forest(cls, path, mmap)
+        return loaded
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for forest in (state.get("_forest"), state.get("_explored")):
+            if forest is not None:
+                if not isinstance(forest, ForestArrays):
+                    raise ValueError("not a valid forest: the pickled trees are of another type")
+                forest.validate()
+        super().__setstate__(state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_forest")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_is_forest(forest: Any) -> None:
+    """Refuse what is neither of the two forests."""
+    if not isinstance(forest, BaseLACForest):
+        raise TypeError(
+            "forest must be a LACForestClassifier or a LACExtraTreesClassifier, got "
+            f"{type(forest).__name__}"
+        )

@@ -1,0 +1,311 @@
+"""LACExtraTreesClassifier: the paper's idea by extremely randomised trees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lacforest._coding.coded_table import code_table
+from lacforest._contract.checks import check_fit
+from lacforest._contract.classifier import keyword_only_fit
+from lacforest._contract.shares import check_known_shares, find_deployment
+from lacforest._contract.theta import check_theta
+from lacforest._growing.collect import mean_importances
+from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
+from lacforest._growing.label import pseudo_label_cap, pseudo_labels
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
+from lacforest._growing.run import Grower
+from lacforest._growing.step_one import explore
+from lacforest._growing.step_two import GrownForest, deepen, refine_plain
+from lacforest._input.parameters import (
+    check_gamma,
+    check_int,
+    check_max_features,
+    check_pseudo_cap,
+    check_tree_parameters,
+)
+from lacforest._input.training_data import check_training_rows
+from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+from lacforest._utils.rollback import unchanged_on_failure
+from lacforest._utils.user_warnings import warn_user
+from lacforest.ensemble.base import BaseLACForest
+
+_REFINEMENTS = ("both", "hard", "sampled", "deepen")
+_CUTS = ("random", "every")
+# How many times as many features Step I draws at a node.
+_MORE_EXPLORED = 4
+
+
+class LACExtraTreesClassifier(BaseLACForest):
+    """Extremely randomised trees for learning with an augmented class.
+
+    A sibling of `LACForestClassifier`, as scikit-learn has ExtraTreesClassifier beside
+    RandomForestClassifier: the same contract, but a method of our own and not the paper's. Step I
+    explores by augmented Gini impurity with one random cut per feature, down to leaves of a few
+    rows. Step II grows *fresh* trees: half of them on pseudo-labels as in the paper, where
+    unlabelled rows without a pseudo-label are left out; half on all rows, where every tree *draws*
+    the labels of unlabelled rows from the probabilities found so far.
+
+    Without unlabelled rows these are plain extremely randomised trees of the known classes.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Trees of Step II, the ones that predict.
+    theta : "auto", float in (0, 1) or estimator, default="auto"
+        Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
+    known_shares : "auto", "labeled", array or dict, default="auto"
+        Shares of the known classes among the known rows of deployment. "labeled" takes those of
+        the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
+        that the shares have moved; then they are estimated together with theta by
+        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
+        shares.
+    n_explorers : int, default=100
+        Trees of Step I.
+    min_explored_leaf : int, default=3
+        Rows, labelled and unlabelled together, that each leaf of Step I keeps.
+    max_explored_features : "auto", "sqrt", "log2", int, float or None, default="auto"
+        Features drawn at a node of Step I, as `max_features`; "auto" is four times `max_features`,
+        or all. One random cut is tried of each, so more of them cost little.
+    gamma : float in [0, 0.5], default=0.0
+        Shares of all labelled and of all unlabelled rows that children of Step I keep (Eqns 5 and 6
+        of the paper). 0 asks for nothing.
+    cuts : {"random", "every"}, default="random"
+        Candidates of a drawn feature in Step I: one random cut, or all of them as in the paper.
+    refinement : {"both", "hard", "sampled", "deepen"}, default="both"
+        Trees of Step II. "hard" grows all on pseudo-labels, "sampled" all on drawn labels, "both"
+        half and half. "deepen" grows the trees of Step I on by pseudo-labels, as the paper does:
+        then there are `n_explorers` trees, and `n_estimators` is not used.
+    pseudo_cap : float or None, default=1.0
+        Most pseudo-labelled rows of a tree on pseudo-labels, as a multiple of
+        ``n_l * theta / (1 - theta)``: the new rows that come with n_l known ones where the
+        unlabelled rows are from. Here theta is the upper end of `theta_interval_`, where there is
+        one. Each tree draws its own rows. Without a cap (None), new rows outnumber known ones
+        where there are many more unlabelled rows than labelled ones, and too many rows are then
+        predicted as new.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features drawn at a node of Step II, which draws on until one of them can split the node.
+    max_depth : int or None, default=None
+        Deepest level of a tree.
+    min_samples_split : int, default=2
+        Rows that a node needs to be split.
+    min_samples_leaf : int, default=1
+        Rows each child needs in Step II.
+    class_weight : dict, "balanced" or None, default=None
+        Factors for the weights of labelled rows, by known class.
+    unlabeled_label : object, default=None
+        A label that marks unlabelled rows inside X; see `LACForestClassifier`.
+    new_label : "auto" or label, default="auto"
+        What to predict for new rows; see `LACForestClassifier`.
+    n_jobs : int or None, default=None
+        Threads, as in joblib. The result is the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of features, cuts and labels.
+    verbose : int, default=0
+        Passed to joblib: progress over trees if positive.
+
+    Attributes
+    ----------
+    classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
+theta_estimator_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, estimators_, \
+n_features_in_, feature_names_in_
+        As in `LACForestClassifier`.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of both steps of the decrease of augmented Gini (Step I) and of Gini
+        (Step II), normalised.
+
+    See Also
+    --------
+    LACForestClassifier : The paper's method.
+
+    Notes
+    -----
+    Weights and missing values are as in `LACForestClassifier`. Rows whose labels are drawn weigh 1.
+
+    With s the score of an unlabelled row in Step I, its share of "new" is
+    ``expit(4 logit(s) + b)``, with s clipped to [0.001, 0.999] and b such that shares have the mean
+    theta. Known classes share the rest by the votes of the trees on pseudo-labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacforest import LACExtraTreesClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> known = np.repeat([[0.0, 0.0], [4.0, 0.0]], 100, axis=0) + rng.normal(size=(200, 2))
+    >>> label = np.repeat(["a", "b"], 100)
+    >>> deployed = np.vstack([known, [2.0, 6.0] + rng.normal(size=(200, 2))])
+    >>> forest = LACExtraTreesClassifier(theta=0.5, random_state=0)
+    >>> forest.fit(known, label, X_unlabeled=deployed).predict([[0, 0], [4, 0], [2, 6]])
+    array(['a', 'b', '<new>'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 300,
+        *,
+        theta: Any = "auto",
+        known_shares: Any = "auto",
+        n_explorers: int = 100,
+        min_explored_leaf: int = 3,
+        max_explored_features: Literal["auto", "sqrt", "log2"] | int | float | None = "auto",
+        gamma: float = 0.0,
+        cuts: Literal["random", "every"] = "random",
+        refinement: Literal["both", "hard", "sampled", "deepen"] = "both",
+        pseudo_cap: float | None = 1.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        unlabeled_label: Any = None,
+        new_label: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.theta = theta
+        self.known_shares = known_shares
+        self.n_explorers = n_explorers
+        self.min_explored_leaf = min_explored_leaf
+        self.max_explored_features = max_explored_features
+        self.gamma = gamma
+        self.cuts = cuts
+        self.refinement = refinement
+        self.pseudo_cap = pseudo_cap
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.class_weight = class_weight
+        self.unlabeled_label = unlabeled_label
+        self.new_label = new_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @keyword_only_fit
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        control: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Grow the forest: check, code, find theta, explore, label, refine.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
+            missing.
+        y : array-like of shape (n_rows,)
+            Labels.
+        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
+            Unlabelled rows from deployment.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of labelled rows; see Notes of `LACForestClassifier`.
+        control : tuple of X_known and y_known, optional
+            Rows of known classes from deployment, a random sample of them, with their labels: a
+            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
+            steps learn from them: drift of the known classes no longer looks new.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            check_tree_parameters(self)
+            self._check_own_parameters()
+            theta_or_estimator = check_theta(self.theta)
+            check_known_shares(self.known_shares)
+            rows, labels = check_training_rows(
+                self, X, y, sample_weight, X_unlabeled, control=control
+            )
+            coded = code_table(rows.table, self.n_jobs)
+
+            entropy = draw_entropy(self.random_state)
+            seeds = ForestSeeds.of_fresh_trees(entropy, self.n_explorers, self.n_estimators)
+            shape = TreeShape.of(self, rows.table.n_features)
+            refine_plan = TreePlan(GiniCriterion(), shape, seeds.refine, random_cuts=True)
+            if rows.n_unlabeled == 0:
+                grower = Grower(rows, coded, self.n_jobs, self.verbose)
+                self._keep(rows, labels, None, refine_plain(grower, refine_plan))
+                return self
+
+            deployment = find_deployment(
+                theta_or_estimator,
+                self.known_shares,
+                rows,
+                labels.known,
+                coded,
+                entropy,
+                self.n_jobs,
+            )
+            rows, theta = deployment.rows, deployment.theta
+            grower = Grower(rows, coded, self.n_jobs, self.verbose)
+            explore_plan = TreePlan(
+                AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
+                self._explored_shape(shape, rows.table.n_features),
+                seeds.explore,
+                random_cuts=self.cuts == "random",
+            )
+            explored = explore(grower, explore_plan)
+            if explored.made_no_split:
+                warn_user(self._unexplored_message(), UserWarning)
+            marked = pseudo_labels(explored.scores, theta.value)
+            deployment = check_fit(deployment, coded.columns, marked, self)
+            cap = pseudo_label_cap(rows.labeled_total, theta.upper, self.pseudo_cap)
+            refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
+            if self.refinement == "deepen":
+                plan = replace(refine_plan, seeds=seeds.of_refined_explorers())
+                refined, exploring = deepen(grower, plan, explored), None
+            else:
+                kinds = TreeKinds.of(self.refinement, self.n_estimators)
+                refined = refine_fresh(grower, refine_plan, explored, kinds, seeds.label)
+                exploring = freeze_exploration(rows, explored)
+            importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
+            grown = GrownForest(refined.arrays, exploring, explored.scores, marked, importances)
+            self._keep(rows, labels, deployment, grown)
+        return self
+
+    def _check_own_parameters(self) -> None:
+        check_int("n_explorers", self.n_explorers, 1)
+        check_int("min_explored_leaf", self.min_explored_leaf, 1)
+        check_gamma(self.gamma)
+        check_pseudo_cap(self.pseudo_cap)
+        for name, choices in (("cuts", _CUTS), ("refinement", _REFINEMENTS)):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+    def _explored_shape(self, refined: TreeShape, n_features: int) -> TreeShape:
+        """How far Step I grows a tree."""
+        given = self.max_explored_features
+        if isinstance(given, str) and given == "auto":
+            max_features = min(_MORE_EXPLORED * refined.max_features, n_features)
+        else:
+            max_features = check_max_features(
+                given, n_features, "max_explored_features", '"auto", '
+            )
+        return replace(
+            refined,
+            max_features=max_features,
+            min_samples_leaf=int(self.min_explored_leaf),
+            draws_on=False,
+            gamma=float(self.gamma) if self.gamma > 0 else None,
+        )
+
+    def _unexplored_message(self) -> str:
+        return (
+            "Step I found no feasible split: every tree is its root alone, and the pseudo-labels "
+            "are the first rows of X_unlabeled. Either min_explored_leaf="
+            f"{self.min_explored_leaf!r} or gamma={self.gamma!r} asks for more rows in each child "
+            "than the data has (lower it), or all features are constant."
+        )

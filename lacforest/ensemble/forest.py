@@ -1,0 +1,299 @@
+"""LACForestClassifier: the paper's Algorithm 1 as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lacforest._coding.coded_table import code_table
+from lacforest._contract.checks import check_fit
+from lacforest._contract.classifier import keyword_only_fit
+from lacforest._contract.shares import check_known_shares, find_deployment
+from lacforest._contract.theta import check_theta
+from lacforest._growing.collect import mean_importances
+from lacforest._growing.label import pseudo_label_cap, pseudo_labels
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
+from lacforest._growing.run import Grower
+from lacforest._growing.step_one import explore
+from lacforest._growing.step_two import GrownForest, deepen, refine_plain
+from lacforest._input.parameters import (
+    check_bool,
+    check_gamma,
+    check_pseudo_cap,
+    check_tree_parameters,
+)
+from lacforest._input.training_data import check_training_rows
+from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+from lacforest._utils.rollback import unchanged_on_failure
+from lacforest._utils.user_warnings import warn_user
+from lacforest.ensemble.base import BaseLACForest
+
+_UNEXPLORED = (
+    "Step I found no feasible split: every tree starts from its root alone, and the pseudo-labels "
+    "are the first rows of X_unlabeled. Either gamma={gamma!r} asks for more rows in each child "
+    "than the data has (lower it), or all features are constant."
+)
+
+
+class LACForestClassifier(BaseLACForest):
+    """Forest for learning with an augmented class: predicts a known class, or "new".
+
+    The forest is trained on labelled rows of known classes and on unlabelled rows from deployment,
+    a share `theta` of which belongs to classes that nobody labelled. Step I grows shallow trees by
+    augmented Gini impurity and gives the ``floor(theta * n_unlabeled)`` rows that look newest a
+    pseudo-label; Step II deepens the same trees by Gini impurity on labelled and pseudo-labelled
+    rows [1]_.
+
+    Without unlabelled rows this is a plain random forest of the known classes.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees, m in the paper.
+    theta : "auto", float in (0, 1) or estimator, default="auto"
+        Share of unlabelled rows that belong to the new class (Eqn 1): a number, or an estimator of
+        :mod:`lacforest.mixture` that finds it. "auto" is ``RankMixture()``, which measured best;
+        the paper's own route is ``KernelMeanEmbedding()``. Estimators leave class weights aside
+        (but rows of weight zero are no rows).
+    known_shares : "auto", "labeled", array or dict, default="auto"
+        Shares of the known classes among the known rows of deployment. "labeled" takes those of
+        the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
+        that the shares have moved; then they are estimated together with theta by
+        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
+        shares.
+    gamma : float in [0, 0.5], default=0.01
+        In Step I both children of a split keep at least this share of all labelled and of all
+        unlabelled rows (Eqns 5 and 6).
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features drawn at a node, tau in the paper: ``floor(sqrt(d))``, ``floor(log2(d))``, a
+        number, a share of all, or all. Step II draws on until one of them can split the node.
+    max_depth : int or None, default=None
+        Deepest level of a tree, both steps together.
+    min_samples_split : int, default=2
+        Rows a node needs to be split. Step I counts labelled and unlabelled rows, Step II labelled
+        and pseudo-labelled ones.
+    min_samples_leaf : int, default=1
+        Rows each child needs, counted in the same way.
+    bootstrap : bool, default=False
+        Grow each tree on a sample with replacement, drawn from labelled and from unlabelled rows
+        apart. The paper does not.
+    pseudo_cap : float or None, default=None
+        Most pseudo-labelled rows of a tree, as a multiple of ``n_l * theta / (1 - theta)``, with
+        theta the upper end of `theta_interval_` where there is one; each tree draws its own. None
+        takes all, as in the paper. 1.0 keeps known and new rows about in the proportion of the
+        unlabelled rows, see `LACExtraTreesClassifier`.
+    class_weight : dict, "balanced" or None, default=None
+        Factors for the weights of labelled rows, by known class.
+    unlabeled_label : object, default=None
+        A label that marks unlabelled rows inside X, of any type (-1, NaN, "unknown"). This is the
+        form that works inside a Pipeline, GridSearchCV or cross_validate.
+    new_label : "auto" or label, default="auto"
+        What to predict for new rows. "auto" is -1 for numbers (the smallest label minus one if -1
+        is a known class; the largest free value for uint64, which cannot hold -1) and "<new>" for
+        text.
+    n_jobs : int or None, default=None
+        Threads, as in joblib. The result is the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of feature draws and bootstrap samples.
+    verbose : int, default=0
+        Passed to joblib: progress over trees if positive.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        All labels that `predict` may give, sorted, the new one included.
+    known_classes_ : ndarray of shape (n_known_classes,)
+        The labels of y.
+    new_label_ : label or None
+        What `predict` says of new rows; None without unlabelled rows.
+    new_class_index_ : int or None
+        Column of the new class in `predict_proba`.
+    theta_ : float or None
+        The proportion that was used.
+    theta_interval_ : tuple of float or None
+        Interval of an estimated theta.
+    theta_estimator_ : estimator or None
+        The fitted estimator of theta, with its scores. Not kept by `save`.
+    known_shares_ : ndarray of shape (n_known_classes,) or None
+        Shares of the known classes in deployment that were used, in the order of
+        `known_classes_`.
+    known_shares_interval_ : ndarray of shape (n_known_classes, 2) or None
+        Intervals of estimated shares; None where they are those of labelled rows or given.
+    share_shift_ : float or None
+        How far shares in deployment lie from those of labelled rows, as a mean squared z-score;
+        shares were estimated where it is above 6. None where this was not tested.
+    fit_findings_ : tuple of Finding
+        What the fit found about its assumptions, as `lacforest.mixture.diagnose` tells it; problems
+        were warned about. Empty without unlabelled rows.
+    column_shift_ : ndarray of shape (n_features, 2) or None
+        Chance that an unlabelled row has a larger value than a labelled one, per column (0.5: no
+        shift): of all unlabelled rows, and of those without a pseudo-label (NaN if there are none).
+        See `lacforest.inspection.column_shift`.
+    pseudo_labels_ : ndarray of shape (n_unlabeled,)
+        Unlabelled rows that Step I marked as new.
+    unlabeled_score_ : ndarray of shape (n_unlabeled,)
+        Their average augmented scores (Eqn 7).
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over trees of the decrease of augmented Gini (Step I, weighted by shares of unlabelled
+        rows) and of Gini (Step II, by shares of labelled and pseudo-labelled rows), normalised.
+    estimators_ : sequence of TreeView
+        The trees, read-only, with arrays named as in scikit-learn.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    *Weights.* A labelled row of weight w counts as w rows everywhere: in both criteria, in n_l, in
+    the constraints by gamma, in ``min_samples_split`` and ``min_samples_leaf``. (Where weights are
+    below 1 on average, these two count in units of the mean weight.) With ``bootstrap=False`` an
+    integer weight gives the same bits as a repeated row, and zero the same as an absent one.
+    Unlabelled rows always weigh 1; entries of `sample_weight` that belong to rows marked by
+    ``unlabeled_label`` are not used.
+
+    *Missing values.* NaN needs no imputation. At each split missing rows go to the side that the
+    criterion prefers; where a node misses nothing, to the larger child.
+
+    *Cross-validation.* scikit-learn cuts any array of the length of X along with X, and so an
+    ``X_unlabeled`` that happens to be as long as X. Mark unlabelled rows by ``unlabeled_label`` in
+    cross-validation, or pass an ``X_unlabeled`` of another length.
+
+    References
+    ----------
+    .. [1] F. Xu, W. Chen and W. Gao, "On the Learning with Augmented Class via Forests",
+       IJCAI 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacforest import LACForestClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> known = np.repeat([[0.0, 0.0], [4.0, 0.0]], 100, axis=0) + rng.normal(size=(200, 2))
+    >>> label = np.repeat(["a", "b"], 100)
+    >>> deployed = np.vstack([known, [2.0, 6.0] + rng.normal(size=(200, 2))])
+    >>> forest = LACForestClassifier(theta=0.5, random_state=0)
+    >>> forest.fit(known, label, X_unlabeled=deployed).predict([[0, 0], [4, 0], [2, 6]])
+    array(['a', 'b', '<new>'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        theta: Any = "auto",
+        known_shares: Any = "auto",
+        gamma: float = 0.01,
+        max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        bootstrap: bool = False,
+        pseudo_cap: float | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        unlabeled_label: Any = None,
+        new_label: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.theta = theta
+        self.known_shares = known_shares
+        self.gamma = gamma
+        self.max_features = max_features
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.bootstrap = bootstrap
+        self.pseudo_cap = pseudo_cap
+        self.class_weight = class_weight
+        self.unlabeled_label = unlabeled_label
+        self.new_label = new_label
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @keyword_only_fit
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        X_unlabeled: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        control: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Grow the forest: check, code, find theta, explore, label, refine.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
+            missing.
+        y : array-like of shape (n_rows,)
+            Labels.
+        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
+            Unlabelled rows from deployment.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of labelled rows; see Notes.
+        control : tuple of X_known and y_known, optional
+            Rows of known classes from deployment, a random sample of them, with their labels: a
+            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
+            steps learn from them: drift of the known classes no longer looks new.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            check_tree_parameters(self)
+            gamma = check_gamma(self.gamma)
+            check_pseudo_cap(self.pseudo_cap)
+            check_bool("bootstrap", self.bootstrap)
+            theta_or_estimator = check_theta(self.theta)
+            check_known_shares(self.known_shares)
+            rows, labels = check_training_rows(
+                self, X, y, sample_weight, X_unlabeled, control=control
+            )
+            coded = code_table(rows.table, self.n_jobs)
+
+            entropy = draw_entropy(self.random_state)
+            seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, self.bootstrap)
+            shape = TreeShape.of(self, rows.table.n_features)
+            refine_plan = TreePlan(GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample)
+            if rows.n_unlabeled == 0:
+                grower = Grower(rows, coded, self.n_jobs, self.verbose)
+                self._keep(rows, labels, None, refine_plain(grower, refine_plan))
+                return self
+
+            deployment = find_deployment(
+                theta_or_estimator,
+                self.known_shares,
+                rows,
+                labels.known,
+                coded,
+                entropy,
+                self.n_jobs,
+            )
+            rows, theta = deployment.rows, deployment.theta
+            grower = Grower(rows, coded, self.n_jobs, self.verbose)
+            explore_plan = TreePlan(
+                AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
+                replace(shape, gamma=gamma, draws_on=False),
+                seeds.explore,
+                sample_seeds=seeds.sample,
+            )
+            explored = explore(grower, explore_plan)
+            if explored.made_no_split:
+                warn_user(_UNEXPLORED.format(gamma=self.gamma), UserWarning)
+            marked = pseudo_labels(explored.scores, theta.value)
+            deployment = check_fit(deployment, coded.columns, marked, self)
+            cap = pseudo_label_cap(rows.labeled_total, theta.upper, self.pseudo_cap)
+            refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
+            refined = deepen(grower, refine_plan, explored)
+            importances = mean_importances(refined.decrease + explored.decrease)
+            grown = GrownForest(refined.arrays, None, explored.scores, marked, importances)
+            self._keep(rows, labels, deployment, grown)
+        return self

@@ -1,0 +1,140 @@
+"""The experiments with the neural forest, on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from lacforest._utils.arguments import at_least, names, positive
+from lacforest.experiments import _deep, _deep_table
+from lacforest.experiments._deep_paper import USUAL_SIZES
+from lacforest.experiments._deep_tables import deep_rows, deep_sweep_rows, draw_deep_sweep
+from lacforest.experiments._experiment import Experiment, add_common, add_figure, measure
+from lacforest.experiments._tables import render
+
+_DESCRIPTION = (
+    "Six of ten classes are known. Training keeps a checkpoint beside the results file after each "
+    "epoch; it needs the extra [deep]."
+)
+_EXAMPLE = "--fast --choices 3 --theta true"
+
+
+def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--datasets", type=names, default="fmnist", help="names, with commas")
+    add("--choices", type=at_least(1), default=5, help="random choices of known classes")
+    add("--labeled", type=at_least(1), help="labelled images per known class")
+    add("--unlabeled", type=at_least(1), help="unlabelled images per class")
+    add("--test", type=at_least(1), help="test images per class")
+    add("--fast", action="store_true", help="settings for a few epochs on a CPU")
+    add("--epochs", type=at_least(1), help="epochs, 500 by default or 6 with --fast")
+    add("--learning-rate", type=positive, help="initial rate, 0.01 by default or 0.1 with --fast")
+    add("--theta", choices=("estimated", "true"), default="estimated", help="what the forest uses")
+    add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
+    add_common(parser, name, "threads of torch")
+    if has_figure:
+        add_figure(parser)
+
+
+def _sizes(given: argparse.Namespace) -> tuple[int, int, int] | None:
+    """Sizes of the splits; None, the paper's for each dataset, if none is given."""
+    sizes = (given.labeled, given.unlabeled, given.test)
+    if all(size is None for size in sizes):
+        return None
+    labeled, unlabeled, test = (
+        usual if size is None else size for size, usual in zip(sizes, USUAL_SIZES, strict=True)
+    )
+    return labeled, unlabeled, test
+
+
+def _measure(given: argparse.Namespace, points: tuple[_deep.Point, ...]) -> _deep.Results:
+    options = _deep.DeepOptions(
+        name=given.experiment,
+        datasets=given.datasets,
+        points=points,
+        n_choices=given.choices,
+        sizes=_sizes(given),
+        fast=given.fast,
+        epochs=given.epochs,
+        learning_rate=given.learning_rate,
+        estimate_theta=given.theta == "estimated",
+        device=given.device,
+        n_jobs=given.jobs,
+        seed=given.seed,
+        folder=given.data,
+    )
+    results: _deep.Results = measure(_deep.DeepExperiment, options, given)
+    return results
+
+
+def _run_table(given: argparse.Namespace) -> str:
+    columns, rows = deep_rows(_measure(given, (_deep.Point(),)))
+    return render(columns, rows, {}, given.format)
+
+
+def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
+    results = _measure(given, sweep.points)
+    if given.figure is not None:
+        draw_deep_sweep(results, sweep, given.figure)
+    columns, rows = deep_sweep_rows(results, sweep)
+    return render(columns, rows, {}, given.format)
+
+
+def _add_table_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--datasets", type=names, default="mnist,fmnist", help="names, with commas")
+    add("--methods", type=names, default=",".join(_deep_table.ALL_METHODS), help="with commas")
+    add("--choices", type=at_least(1), default=5, help="random choices of known classes")
+    add("--reduced", action="store_true", help="few images and epochs, for CPUs")
+    add("--theta", choices=("estimated", "true"), default="estimated", help="what methods use")
+    add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
+    add_common(parser, "deep-table", "jobs at once")
+
+
+def _run_all_methods(given: argparse.Namespace) -> str:
+    options = _deep_table.TableOptions(
+        datasets=given.datasets,
+        methods=given.methods,
+        n_choices=given.choices,
+        reduced=given.reduced,
+        estimate_theta=given.theta == "estimated",
+        device=given.device,
+        n_jobs=given.jobs,
+        seed=given.seed,
+        folder=given.data,
+    )
+    results = measure(_deep_table.TableExperiment, options, given)
+    columns, rows = _deep_table.table_rows(results)
+    return render(columns, rows, {}, given.format)
+
+
+DEEP_TABLE = Experiment(
+    name="deep-table",
+    help="all deep methods on images, as in the paper's Tables 2, 6 and 7",
+    description=(
+        "Six of ten classes are known. Mean and deviation over choices of classes; the figures of "
+        "the paper are in brackets. Needs the extra [deep]."
+    ),
+    example="--reduced --theta true --choices 3 --jobs 2",
+    add_options=_add_table_options,
+    run=_run_all_methods,
+)
+DEEP = Experiment(
+    name="deep",
+    help="the neural forest on images beside the figures of the paper",
+    description=_DESCRIPTION,
+    example=_EXAMPLE,
+    add_options=partial(_add_options, "deep", False),
+    run=_run_table,
+)
+DEEP_SWEEPS = tuple(
+    Experiment(
+        name=sweep.name,
+        help=f"the neural forest by {sweep.title}",
+        description=_DESCRIPTION,
+        example=_EXAMPLE,
+        add_options=partial(_add_options, sweep.name, True),
+        run=partial(_run_sweep, sweep),
+    )
+    for sweep in (_deep.LAMBDA, _deep.DEPTH)
+)

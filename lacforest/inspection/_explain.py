@@ -1,0 +1,131 @@
+"""Why a row looks new, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from lacforest._input.parameters import check_int
+from lacforest._model.tree_view import check_names
+from lacforest.inspection._shap import explain_new_class, see_as_forest
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What one column adds to the probability of the new class.
+
+    Attributes
+    ----------
+    column : str
+    value : float
+        Of the row; NaN where it is missing.
+    effect : float
+        The Shapley value of the column.
+    """
+
+    column: str
+    value: float
+    effect: float
+
+    def __str__(self) -> str:
+        found = (
+            f"{self.column} is missing"
+            if np.isnan(self.value)
+            else (f"{self.column} = {self.value:.6g}")
+        )
+        return f"{found} ({self.effect:+.3f})"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The columns that matter most to one row's probability of the new class.
+
+    Attributes
+    ----------
+    score : float
+        Probability of the new class.
+    base_value : float
+        Probability of a row of which nothing is known.
+    reasons : tuple of Reason
+        Largest effects first.
+    n_other : int
+        Columns that are not among the reasons.
+    other_effect : float
+        The sum of their effects.
+    """
+
+    score: float
+    base_value: float
+    reasons: tuple[Reason, ...]
+    n_other: int
+    other_effect: float
+
+    def __str__(self) -> str:
+        parts = [str(reason) for reason in self.reasons]
+        if self.n_other > 0:
+            columns = "column" if self.n_other == 1 else "columns"
+            parts.append(f"{self.n_other} other {columns} ({self.other_effect:+.3f})")
+        probability = f"probability of new {self.score:.3f} (average {self.base_value:.3f})"
+        return f"{probability}: {', '.join(parts)}"
+
+
+def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanation]:
+    """The columns that raise or lower each row's probability of the new class most.
+
+    Parameters
+    ----------
+    estimator : LACForestClassifier or LACExtraTreesClassifier, or a Pipeline or search with one
+        Fitted with unlabelled rows.
+    X : array-like, frame or sparse matrix of shape (n_rows, n_features)
+    n_columns : int, default=3
+        Columns per row; all of them where there are fewer.
+
+    Returns
+    -------
+    list of Explanation
+        One per row. ``str`` of it is a sentence.
+
+    See Also
+    --------
+    shap_values : The values of all columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lacforest import LACForestClassifier
+    >>> from lacforest.inspection import explain
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> known = y < 2
+    >>> forest = LACForestClassifier(theta=1 / 3, random_state=0)
+    >>> X.columns = ["sepal length", "sepal width", "petal length", "petal width"]
+    >>> forest = forest.fit(X[known][::2], y[known][::2], X_unlabeled=X[1::2])
+    >>> print(explain(forest, X[-1:], n_columns=1)[0])
+    probability of new 1.000 (average 0.333): petal length = 5.1 (+0.318), 3 other columns (+0.349)
+    """
+    check_int("n_columns", n_columns, 1)
+    forest, table = see_as_forest(estimator, X)
+    values, base = explain_new_class(forest, table)
+    names = check_names(
+        getattr(forest, "feature_names_in_", None), table.shape[1], "feature_names", "feature_{}"
+    )
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :n_columns]
+    explanations = []
+    for row, (effects, chosen) in enumerate(zip(values, order, strict=True)):
+        cells = table[[row]].toarray()[0] if sparse.issparse(table) else table[row]
+        reasons = tuple(
+            Reason(names[column], float(cells[column]), float(effects[column])) for column in chosen
+        )
+        explanations.append(
+            Explanation(
+                score=float(base + effects.sum()),
+                base_value=float(base),
+                reasons=reasons,
+                n_other=len(effects) - len(chosen),
+                other_effect=float(effects.sum() - effects[chosen].sum()),
+            )
+        )
+    return explanations

@@ -1,0 +1,257 @@
+"""ShareMixture: theta together with the shares of all known classes in deployment."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from lacforest._coding.coded_table import CodedTable, code_table
+from lacforest._input.parameters import check_int, check_level, check_n_jobs
+from lacforest._input.training_data import TrainingRows, check_training_rows
+from lacforest.mixture._beta_mixture import components, mixture_weights, position_counts
+from lacforest.mixture._forest_scores import class_scores
+from lacforest.mixture._rank_mixture import FLAT_POWER, STEEP_POWER, RankMixture
+from lacforest.mixture._score_table import ScoreTable
+from lacforest.mixture._shares import ClassScores, fit_shares, novelty, share_ratio, shift_statistic
+
+# Shift statistics up to this one occur without any shift; see docs/label-shift.rst.
+LARGEST_CHANCE_SHIFT = 6.0
+
+
+class ShareMixture(BaseEstimator):
+    """Theta and the share of every known class among unlabelled rows.
+
+    Estimators such as `RankMixture` assume that known classes occur in deployment in the shares in
+    which they were labelled. This one does not: it compares, class by class, where the unlabelled
+    rows fall among the labelled ones, and finds the shares of all known classes and theta together
+    by maximum likelihood. It assumes that each known class looks in deployment as it was labelled,
+    and that rows somewhere tell the known classes apart and are hardly ever new.
+
+    Parameters
+    ----------
+    known_shares : array-like of shape (n_known,), optional
+        Shares of the known classes among known rows where they are known, in the order of the
+        sorted labels: then theta alone is estimated.
+    level : float, default=0.9
+        Level of the intervals.
+    n_bootstrap : int, default=50
+        Bootstrap samples of rows for the intervals; 0 leaves them out.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int or None, default=None
+        Threads. The result is the same for any number.
+
+    Attributes
+    ----------
+    theta_ : float
+        Share of new rows among unlabelled ones.
+    interval_ : tuple of float or None
+    classes_ : ndarray of shape (n_known,)
+    known_shares_ : ndarray of shape (n_known,)
+        Shares of the known classes among the known unlabelled rows; they sum to 1.
+    known_shares_interval_ : ndarray of shape (n_known, 2) or None
+    labeled_shares_ : ndarray of shape (n_known,)
+        Shares of the known classes among the labelled rows.
+    share_shift_ : float
+        How far the two lie apart, as a mean squared z-score: about 1 where nothing moved.
+    has_shifted_ : bool
+        Whether `share_shift_` is larger than chance explains.
+
+    See Also
+    --------
+    RankMixture : Theta alone, where known classes keep their shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lacforest.mixture import ShareMixture
+    >>> rng = np.random.default_rng(0)
+    >>> centre = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 9.0]])
+    >>> X = centre[np.repeat([0, 1], 200)] + rng.normal(size=(400, 2))
+    >>> y = np.repeat(["a", "b"], 200)
+    >>> deployed = np.repeat([0, 1, 2], [100, 500, 400])  # one of six known rows is an "a"
+    >>> X_unlabeled = centre[deployed] + rng.normal(size=(1000, 2))
+    >>> mixture = ShareMixture(random_state=0).fit(X, y, X_unlabeled)
+    >>> round(mixture.theta_, 1), mixture.known_shares_.round(1).tolist(), mixture.has_shifted_
+    (0.4, [0.2, 0.8], True)
+    """
+
+    def __init__(
+        self,
+        *,
+        known_shares: ArrayLike | None = None,
+        level: float = 0.9,
+        n_bootstrap: int = 50,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.known_shares = known_shares
+        self.level = level
+        self.n_bootstrap = n_bootstrap
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    theta_: float
+    interval_: tuple[float, float] | None
+    known_shares_: NDArray[np.float64]
+    known_shares_interval_: NDArray[np.float64] | None
+    share_shift_: float
+    has_shifted_: bool
+
+    # What checking of training rows asks of an estimator.
+    unlabeled_label: Any = None
+    new_label: Any = "auto"
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        X_unlabeled: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Estimate theta and all shares.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_labeled, n_features)
+            Labelled rows.
+        y : array-like of shape (n_labeled,)
+            Their labels.
+        X_unlabeled : like X, of shape (n_unlabeled, n_features)
+            Unlabelled rows from deployment.
+        sample_weight : array-like of shape (n_labeled,), optional
+            How many rows each labelled row stands for.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if X_unlabeled is None:
+            raise ValueError(
+                "X_unlabeled is None: shares are those of classes among unlabelled rows, so there "
+                "must be some"
+            )
+        rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled)
+        self.classes_ = labels.known
+        return self.fit_shift(rows, code_table(rows.table, self.n_jobs)).fit_intervals()
+
+    def fit_shift(self, rows: TrainingRows, coded: CodedTable) -> Self:
+        """Estimate all but the intervals, from rows that were checked and coded already.
+
+        Parameters
+        ----------
+        rows : TrainingRows
+        coded : CodedTable
+            The table of `rows` in codes.
+        """
+        self._check_parameters()
+        if rows.n_labeled < 2 or rows.n_unlabeled < 2:
+            raise ValueError(
+                f"shares cannot be estimated from {rows.n_labeled} labelled and "
+                f"{rows.n_unlabeled} unlabelled row(s): a row is scored by trees that saw others "
+                "of its side, so two of each are the least. Pass more rows, or known_shares."
+            )
+        random_state = check_random_state(self.random_state)
+        seed, self._seed = random_state.randint(0, 2**32, size=2, dtype=np.uint32).tolist()
+        scores = class_scores(rows, coded, seed, self.n_jobs)
+        self.labeled_shares_ = scores.labeled_shares
+        self.known_shares_, n_known_rows = self._find_shares(scores)
+        self.share_shift_ = shift_statistic(
+            self.known_shares_, self.labeled_shares_, n_known_rows, rows.n_labeled
+        )
+        self.has_shifted_ = self.share_shift_ > LARGEST_CHANCE_SHIFT
+        labeled, unlabeled, weight = _weighted_scores(scores, self.known_shares_)
+        by_rank = RankMixture(n_bootstrap=0, random_state=0).fit_scores(labeled, unlabeled, weight)
+        self.theta_, self.interval_ = by_rank.theta_, None
+        self.scores_ = by_rank.scores_
+        self._by_rank = by_rank
+        self.known_shares_interval_ = None
+        self._class_scores = scores
+        return self
+
+    def _find_shares(self, scores: ClassScores) -> tuple[NDArray[np.float64], float]:
+        """Shares among known rows, and how many unlabelled rows are known."""
+        n_unlabeled = len(scores.unlabeled)
+        if self.known_shares is None:
+            parts = fit_shares(scores)
+            return _normalised(parts), float(parts.sum()) * n_unlabeled
+        given = np.asarray(self.known_shares, dtype=np.float64)
+        if given.shape != (scores.n_known,) or not (given >= 0).all() or not given.sum() > 0:
+            raise ValueError(
+                f"known_shares must be one share per known class, {scores.n_known} of them, and "
+                f"not negative, got {self.known_shares!r}"
+            )
+        return _normalised(given), float(n_unlabeled)
+
+    def fit_intervals(self) -> Self:
+        """Add the intervals to what `fit_shift` found."""
+        if self.n_bootstrap > 0:
+            self._fit_intervals(self._class_scores, self._seed)
+        return self
+
+    def _fit_intervals(self, scores: ClassScores, seed: int) -> None:
+        """Percentiles over resampled rows, widened by how much new rows may overlap known ones.
+
+        The probabilities of rows are held fixed. Shares are lowest, and theta is highest, where new
+        rows may overlap a lot with known ones (flat densities of new rows), and the other way
+        round.
+        """
+        rng = np.random.default_rng(seed)
+        ends: dict[float, list[Any]] = {FLAT_POWER: [], STEEP_POWER: []}
+        for _ in range(int(self.n_bootstrap)):
+            sample = scores.resampled(rng)
+            for lowest, found in ends.items():
+                known = self.known_shares_
+                if self.known_shares is None:
+                    parts = fit_shares(sample, start=known, n_rounds=1, lowest=lowest)
+                    known = _normalised(parts)
+                found.append(np.append(known, _rank_theta(sample, known, lowest)))
+        tail = (1.0 - self.level) / 2.0
+        flat, steep = (np.array(ends[power]) for power in (FLAT_POWER, STEEP_POWER))
+        low = np.minimum(np.quantile(flat, tail, axis=0), np.quantile(steep, tail, axis=0))
+        high = np.maximum(
+            np.quantile(flat, 1.0 - tail, axis=0), np.quantile(steep, 1.0 - tail, axis=0)
+        )
+        if self.known_shares is None:
+            self.known_shares_interval_ = np.column_stack(
+                [
+                    np.minimum(low[:-1], self.known_shares_),
+                    np.maximum(high[:-1], self.known_shares_),
+                ]
+            )
+        self.interval_ = (
+            min(self.theta_, float(np.quantile(steep[:, -1], tail))),
+            max(self.theta_, float(np.quantile(flat[:, -1], 1.0 - tail))),
+        )
+
+    def _check_parameters(self) -> None:
+        check_level(self.level)
+        check_int("n_bootstrap", self.n_bootstrap, 0)
+        check_n_jobs(self.n_jobs)
+
+
+def _normalised(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = parts.sum()
+    return parts / total if total > 0 else np.full(len(parts), 1.0 / len(parts))
+
+
+def _weighted_scores(
+    scores: ClassScores, known: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Novelty of both sides and weights of labelled rows under shares in deployment."""
+    ratio = share_ratio(known, scores.labeled_shares)
+    return (
+        novelty(scores.labeled, ratio),
+        novelty(scores.unlabeled, ratio),
+        scores.weight * ratio[scores.classes],
+    )
+
+
+def _rank_theta(scores: ClassScores, known: NDArray[np.float64], lowest: float) -> float:
+    """Theta of one bootstrap sample."""
+    table = ScoreTable.of(*_weighted_scores(scores, known))
+    return float(1.0 - mixture_weights(position_counts(table), components(lowest))[0])

@@ -1,0 +1,194 @@
+"""Theta and the shares of all known classes at once, from class probabilities of rows.
+
+Rows fall into groups by the known class that they look like most. Within a group j, an unlabelled
+row of known class k is as likely to be there as a labelled row of that class, M[j, k], and its
+position among the labelled rows of the group is uniform; a new row falls near 1 in whatever group.
+So the unlabelled rows of group j have the density
+
+    f_j(x) = sum_k w_k M[j, k] + sum_m c_jm m x^(m - 1)        over positions x in (0, 1),
+
+with w_k the share of class k among all unlabelled rows. The likelihood is concave in (w, c), and
+theta is 1 - sum_k w_k. Positions are those among labelled rows *weighted to the shares w*, so the
+fit is repeated a few times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest.mixture._beta_mixture import mixture_weights, position_counts
+from lacforest.mixture._score_table import ScoreTable
+
+N_BINS = 25
+LOWEST_POWER = 5.0
+_HIGHEST_POWER = 200.0
+_N_POWERS = 8
+_N_ROUNDS = 3
+# A class keeps this part of an equal share while positions are found: weights of zero would remove
+# its rows, and the class could never come back.
+_LEAST_PART = 0.02
+# Error of an estimated share that more rows do not remove, relative to the share.
+_BIAS = 0.1
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """Class probabilities of rows, by trees that did not see them.
+
+    Attributes
+    ----------
+    labeled : float64 array of shape (n_labeled, n_known + 1)
+        Last column: how much a row looks like the unlabelled ones.
+    unlabeled : float64 array of shape (n_unlabeled, n_known + 1)
+    classes : int array of shape (n_labeled,)
+        Class codes of the labelled rows.
+    weight : float64 array of shape (n_labeled,)
+        How many rows each labelled row stands for.
+    """
+
+    labeled: NDArray[np.float64]
+    unlabeled: NDArray[np.float64]
+    classes: NDArray[np.intp]
+    weight: NDArray[np.float64]
+
+    @property
+    def n_known(self) -> int:
+        """Known classes."""
+        return int(self.labeled.shape[1]) - 1
+
+    @property
+    def class_totals(self) -> NDArray[np.float64]:
+        """Labelled rows per class, by weight."""
+        totals = np.bincount(self.classes, self.weight, self.n_known)
+        return totals.astype(np.float64)
+
+    @property
+    def labeled_shares(self) -> NDArray[np.float64]:
+        """Shares of the known classes among labelled rows."""
+        totals = self.class_totals
+        shares: NDArray[np.float64] = totals / totals.sum()
+        return shares
+
+    def resampled(self, rng: np.random.Generator) -> ClassScores:
+        """Draw both samples again with replacement, labelled rows within their class."""
+        by_class = [np.flatnonzero(self.classes == k) for k in range(self.n_known)]
+        labeled = np.concatenate([rng.choice(members, len(members)) for members in by_class])
+        unlabeled = rng.integers(0, len(self.unlabeled), len(self.unlabeled))
+        return ClassScores(
+            self.labeled[labeled],
+            self.unlabeled[unlabeled],
+            self.classes[labeled],
+            self.weight[labeled],
+        )
+
+
+def novelty(probabilities: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How unlabelled a row looks where labelled rows of class k weigh ratio[k]."""
+    unlabeled = probabilities[:, -1]
+    score: NDArray[np.float64] = unlabeled / (unlabeled + probabilities[:, :-1] @ ratio + 1e-9)
+    return score
+
+
+def floored(shares: NDArray[np.float64], part: float = _LEAST_PART) -> NDArray[np.float64]:
+    """Shares of which none is below `part` of an equal share."""
+    return np.maximum(shares, part / len(shares))
+
+
+def share_ratio(known: NDArray[np.float64], labeled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factor that brings labelled rows of each class to its share in deployment.
+
+    A class without labelled rows has nothing to weigh and gets 1.
+    """
+    kept = floored(known)
+    return np.where(labeled > 0, kept / np.maximum(labeled, 1e-300), 1.0)
+
+
+@cache
+def _powers(lowest: float) -> NDArray[np.float64]:
+    """Probability of each bin under the densities of new rows."""
+    edges = np.linspace(0.0, 1.0, N_BINS + 1)
+    exponents = np.geomspace(lowest, _HIGHEST_POWER, _N_POWERS)
+    bins: NDArray[np.float64] = np.diff(edges[:, None] ** exponents, axis=0)
+    bins.flags.writeable = False
+    return bins
+
+
+def _parts(confusion: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
+    """Probability of each (group, bin): one column per known class, then the new ones."""
+    n_known, powers = len(confusion), _powers(lowest)
+    known = np.repeat(confusion, N_BINS, axis=0) / N_BINS
+    new = np.kron(np.eye(n_known), powers)
+    return np.hstack([known, new])
+
+
+def fit_shares(
+    scores: ClassScores,
+    *,
+    start: NDArray[np.float64] | None = None,
+    n_rounds: int = _N_ROUNDS,
+    lowest: float = LOWEST_POWER,
+) -> NDArray[np.float64]:
+    """Shares of the known classes among unlabelled rows; they sum to 1 - theta.
+
+    Parameters
+    ----------
+    scores : ClassScores
+    start : float64 array of shape (n_known,), optional
+        Shares among known rows that the first positions are found by; those of labelled rows if
+        not given.
+    n_rounds : int
+    lowest : float
+        Lowest power in the density of new rows.
+    """
+    n_known, classes = scores.n_known, scores.classes
+    group = scores.labeled[:, :-1].argmax(axis=1)
+    unlabeled_group = scores.unlabeled[:, :-1].argmax(axis=1)
+    totals, labeled_shares = scores.class_totals, scores.labeled_shares
+    has_rows = totals > 0
+    confusion = np.zeros((n_known, n_known))
+    np.add.at(confusion, (group, classes), scores.weight / totals[classes])
+    parts = _parts(confusion, lowest)
+    is_part = np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))
+    known = labeled_shares if start is None else start
+    weights: NDArray[np.float64] | None = None
+    for _ in range(n_rounds):
+        ratio = share_ratio(known, labeled_shares)
+        row_weight = scores.weight * ratio[classes]
+        labeled, unlabeled = novelty(scores.labeled, ratio), novelty(scores.unlabeled, ratio)
+        counts = np.zeros((n_known, N_BINS))
+        for j in range(n_known):
+            here, there = group == j, unlabeled_group == j
+            if not here.any():
+                counts[j, -1] = there.sum()
+            elif there.any():
+                table = ScoreTable.of(labeled[here], unlabeled[there], row_weight[here])
+                counts[j] = position_counts(table, N_BINS)
+        weights = mixture_weights(counts.ravel(), parts[:, is_part], weights)
+        shares = np.zeros(n_known)
+        shares[has_rows] = weights[: has_rows.sum()]
+        known = shares / max(shares.sum(), 1e-9)
+    return shares
+
+
+def shift_statistic(
+    known: NDArray[np.float64],
+    labeled: NDArray[np.float64],
+    n_known_unlabeled: float,
+    n_labeled: int,
+) -> float:
+    """Mean squared z-score of shares in deployment against those of labelled rows.
+
+    The variance of a share is that of two multinomial samples, and that of an estimate which is off
+    by a tenth of the share whatever the number of rows. Without a shift the statistic is about 1
+    where classes are told apart well, and larger where they are not.
+    """
+    some = labeled > 0
+    if some.sum() < 2:
+        return 0.0
+    variance = labeled[some] * (1.0 / max(n_known_unlabeled, 1.0) + 1.0 / n_labeled)
+    variance += (_BIAS * labeled[some]) ** 2
+    return float(((known - labeled)[some] ** 2 / variance).sum() / (some.sum() - 1))

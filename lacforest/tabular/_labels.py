@@ -1,0 +1,56 @@
+"""The labels of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._columns import is_plain
+from lacforest.tabular._errors import TableError, listed
+
+
+def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
+    """The labels of a frame: integers or text.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    target : str
+        The column of labels.
+    source : str
+        Name of the frame in messages.
+    """
+    if target not in frame.columns:
+        raise TableError(f"{source} has no column {target!r}; it has {listed(frame.columns)}")
+    values = frame[target]
+    empty = np.flatnonzero(values.isna())
+    if len(empty):
+        raise TableError(
+            f"{source} has no label in {len(empty)} rows (the first is row {empty[0] + 1}): move "
+            "them to the unlabelled rows, or label them"
+        )
+    n_classes = values.nunique()
+    if n_classes == 1:
+        raise TableError(
+            f"column {target!r} of {source} contains a single class, {values.iloc[0]!r}: labelled "
+            "rows of at least two classes are needed"
+        )
+    if 2 * n_classes > len(values):
+        raise TableError(
+            f"column {target!r} of {source} contains {n_classes} different values in {len(values)} "
+            "rows: it looks like an id or a measurement, not like a class"
+        )
+    types = load_extra("pandas").api.types
+    if not is_plain(values) or types.is_bool_dtype(values):
+        return np.array([str(value) for value in values], dtype=object)
+    numbers = values.to_numpy()
+    if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
+        raise TableError(
+            f"column {target!r} of {source} contains numbers that are not integers, such as "
+            f"{values.max()}: classes must be integers or text"
+        )
+    labels: NDArray[Any] = numbers.astype(np.int64)
+    return labels

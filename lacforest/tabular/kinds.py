@@ -1,0 +1,9 @@
+"""The kinds of columns that a table may have."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Kind = Literal["number", "boolean", "text"]
+# The content of a column of each kind, for messages.
+CONTENTS: dict[Kind, str] = {"number": "numbers", "boolean": "true or false", "text": "text"}

@@ -1,0 +1,102 @@
+"""The most pseudo-labelled rows of a tree: its size, what it is for, and what it leaves alone."""
+
+import numpy as np
+import pytest
+from two_blobs import U, X, y
+
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
+from lacforest._contract.theta import Theta
+from lacforest._growing.label import pseudo_label_cap
+from lacforest.mixture import RankMixture
+
+
+@pytest.mark.parametrize(
+    ("n_labeled", "theta", "multiple", "expected"),
+    [
+        (60, 0.5, 1.0, 60),
+        (60, 0.5, 2.0, 120),
+        (500, 0.2, 1.0, 125),
+        (100, 0.75, 1.0, 300),
+        (60, 0.001, 1.0, 1),  # a tree without new rows would never predict "new"
+        (60, 0.0, 1.0, 1),
+        (60, 1.0, 1.0, None),
+        (60, 0.5, None, None),
+    ],
+)
+def test_size_of_the_cap(n_labeled, theta, multiple, expected):
+    assert pseudo_label_cap(n_labeled, theta, multiple) == expected
+
+
+def test_the_cap_is_that_of_the_largest_theta_the_data_allow():
+    assert Theta(0.2, (0.1, 0.4)).upper == 0.4
+    assert Theta(0.2).upper == 0.2
+
+
+class Undetermined(RankMixture):
+    """An estimator whose interval leaves theta open."""
+
+    def fit_stack(self, *_):
+        self.theta_, self.interval_ = 0.3, (0.0, 1.0)
+        return self
+
+
+def test_no_cap_where_theta_is_undetermined():
+    few = slice(0, None, 10)
+    with pytest.warns(UserWarning, match="theta is estimated at"):
+        open_ended = LACExtraTreesClassifier(4, theta=Undetermined(), random_state=0).fit(
+            X[few], y[few], X_unlabeled=U
+        )
+    uncapped = LACExtraTreesClassifier(4, theta=0.3, pseudo_cap=None, random_state=0)
+    uncapped.fit(X[few], y[few], X_unlabeled=U)
+    assert (open_ended._forest.nodes == uncapped._forest.nodes).all()
+
+
+def make_rows(n_rows, rng):
+    """Two known classes and one new one (-1), which overlap."""
+    label = rng.choice([0, 1, -1], p=[0.25, 0.25, 0.5], size=n_rows)
+    centres = np.array([[0, 0, 0, 0], [2, 0, 0, 0], [1, 1.8, 0, 0]])
+    return centres[label] + rng.normal(size=(n_rows, 4)), label
+
+
+def accuracies(make, seed):
+    """Of 40 labelled rows with 200 and with 6,000 unlabelled ones."""
+    rng = np.random.default_rng(seed)
+    table, label = make_rows(400, rng)
+    table, label = table[label >= 0][:40], label[label >= 0][:40]
+    unlabeled, (tested, truth) = make_rows(6_000, rng)[0], make_rows(2_000, rng)
+    return [
+        make().fit(table, label, X_unlabeled=unlabeled[:n_rows]).score(tested, truth)
+        for n_rows in (200, 6_000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "gain"), [(LACExtraTreesClassifier, 0.05), (LACForestClassifier, 0.01)]
+)
+def test_more_unlabelled_rows_do_no_harm(kind, gain):
+    def mean_accuracies(cap):
+        def make():
+            return kind(60, theta=0.5, pseudo_cap=cap, random_state=0)
+
+        return np.mean([accuracies(make, seed) for seed in range(3)], axis=0)
+
+    few, many = mean_accuracies(1.0)
+    assert many > few - 0.03
+    # What the cap is for: without it, known rows are drowned by pseudo-labelled ones.
+    assert many > mean_accuracies(None)[1] + gain
+
+
+def test_the_paper_has_no_cap():
+    assert LACForestClassifier().pseudo_cap is None
+    assert LACExtraTreesClassifier().pseudo_cap == 1.0
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_any_number_of_threads(n_jobs):
+    few = slice(0, None, 10)
+
+    def nodes(n_jobs):
+        forest = LACExtraTreesClassifier(9, theta=0.4, random_state=0, n_jobs=n_jobs)
+        return forest.fit(X[few], y[few], X_unlabeled=U)._forest.nodes
+
+    assert (nodes(1) == nodes(n_jobs)).all()

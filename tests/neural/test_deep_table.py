@@ -1,0 +1,84 @@
+"""The experiment with all deep methods, on synthetic images."""
+
+import json
+
+import numpy as np
+import pytest
+
+from lacforest.experiments import _deep_table, command
+from lacforest.experiments._deep import DeepOptions
+from lacforest.experiments._deep_paper import FIGURES, METHODS, paper_figure
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), 20)
+    X = rng.integers(0, 60, size=(len(y), 28, 28))
+    for image, label in zip(X, y, strict=True):
+        image[2 * label + 3 : 2 * label + 5] = 230
+    np.savez(tmp_path / "toy.npz", X=X.reshape(len(y), -1), y=y)
+    monkeypatch.setattr(_deep_table, "REDUCED_SIZES", (10, 4, 3))
+    monkeypatch.setattr(_deep_table, "REDUCED_EPOCHS", 1)
+    monkeypatch.setattr(_deep_table, "_HELD_OUT", 0.2)
+    return tmp_path
+
+
+def run(folder, *words):
+    given = ["deep-table", "--reduced", "--datasets", "toy", "--choices", "1", "--theta", "true"]
+    common = ["--data", str(folder), "--results", str(folder / "r.jsonl"), "--device", "cpu"]
+    return command.main([*given, *common, *words])
+
+
+def test_the_table_is_resumable_and_keeps_other_files(folder, capsys):
+    other = folder / "r.somebody-else.safetensors"
+    other.write_bytes(b"mine")
+    assert run(folder, "--methods", "Softmax-T") == 0
+    assert run(folder, "--methods", "Softmax-T,Deep-GLAC,Hybrid", "--format", "json") == 0
+    out = capsys.readouterr().out
+    table = json.loads(out[out.index("{") :])["table"]
+    assert [row["measure"] for row in table][:3] == ["Accuracy", "Macro-F1", "AUC of the new class"]
+    assert {"Softmax-T", "Deep-GLAC", "Hybrid"} < set(table[0])
+    assert len((folder / "r.jsonl").read_text().splitlines()) == 4
+    assert other.read_bytes() == b"mine"
+
+
+def test_unknown_methods(folder, capsys):
+    assert run(folder, "--methods", "Magic") == 2
+    assert (
+        "there is no method 'Magic': methods are Deep LACForest, Hybrid" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("reduced", [True, False])
+@pytest.mark.parametrize("method", _deep_table.ALL_METHODS)
+def test_every_method_can_be_made(method, reduced):
+    options = _deep_table.TableOptions(["mnist"], reduced=reduced, device="cpu")
+    made = _deep_table.make_method(method, options, 0.4, 1)
+    assert made.random_state == 1
+    if reduced:
+        assert made.epochs == 10
+    if "theta" in made.get_params():
+        assert made.theta == 0.4
+
+
+def test_figures_of_the_paper():
+    assert paper_figure("accuracy", "mnist", "Deep LACForest") == (0.9844, 0.0021)
+    assert paper_figure("auc", "fmnist", "Deep LACForest") == (0.9784, 0.0061)
+    assert paper_figure("accuracy", "mnist", "Hybrid") is None
+    averages = {
+        method: np.mean([rows[i][0] for rows in FIGURES["accuracy"].values()])
+        for i, method in enumerate(METHODS)
+    }
+    assert round(averages["Deep LACForest"], 3) == 0.915
+    # The table itself prints .9016 as the average of these five figures.
+    assert round(averages["Deep-GLAC"], 4) == 0.9014
+    assert round(averages["Softmax-T"], 3) == 0.732
+
+
+def test_sizes_of_the_paper():
+    options = DeepOptions("deep", ["svhn"])
+    assert options.sizes_of("svhn") == (4500, 3000, 100)
+    assert options.sizes_of("cifar10") == (5000, 900, 100)
+    assert options.sizes_of("fmnist") == (4000, 1000, 100)
+    assert DeepOptions("deep", ["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)

@@ -1,0 +1,131 @@
+"""What prediction and coding accept from Python: arrays that do not fit together are refused."""
+
+import numpy as np
+import pytest
+from test_core_boundary import columns, explored_tree
+
+from lacforest._tree.growth import TreeLimits
+from lacforest._tree.keys import sorted_keys
+from lacforest._tree.predict import (
+    add_coded_values,
+    add_node_values,
+    add_probabilities,
+    find_leaves,
+)
+from lacforest._tree.ranks import (
+    assign_thresholds,
+    code_thresholds,
+    nodes_by_feature,
+    rank_codes,
+)
+from lacforest._tree.workspace import NODE
+
+N_ROWS = 6
+N_CLASSES = 3
+LIMITS = TreeLimits(max_features=2)
+
+
+# ---------------------------------------------------------------------------- prediction
+
+
+FOREST = (explored_tree().view(NODE).view(np.uint8), np.array([0, 3]))
+
+
+def test_results_of_another_number_of_rows():
+    X, message = np.zeros((4, 2)), "room for the results of 5 rows, but X has 4"
+    with pytest.raises(ValueError, match=message):
+        add_probabilities(X, *FOREST, np.eye(2, dtype=np.float32), np.zeros((5, 2)))
+    with pytest.raises(ValueError, match=message):
+        find_leaves(X, *FOREST, np.zeros((5, 1), np.int32))
+    explored = (np.array([3], np.int32), np.array([0, 3]), np.zeros(3))
+    with pytest.raises(ValueError, match=message):
+        add_node_values(X, *FOREST, *explored, np.zeros(5))
+
+
+@pytest.mark.parametrize("tree_start", [[0, 4], [-1, 3], [0], [3, 3]])
+def test_trees_outside_the_nodes(tree_start):
+    with pytest.raises(ValueError, match="tree_start does not lie within the 3 nodes"):
+        find_leaves(np.zeros((1, 2)), FOREST[0], np.array(tree_start), np.zeros((1, 1), np.int32))
+
+
+def test_borders_of_another_forest():
+    explored = (np.array([3, 3], np.int32), np.array([0, 3]), np.zeros(3))
+    with pytest.raises(ValueError, match="are of different forests"):
+        add_node_values(np.zeros((4, 2)), *FOREST, *explored, np.zeros(4))
+
+
+@pytest.mark.parametrize("first_row", [-1, 3])
+def test_rows_outside_the_coded_table(first_row):
+    with pytest.raises(ValueError, match="rows beyond the end of the coded table"):
+        add_coded_values(columns(), *FOREST, np.zeros(3), first_row, np.zeros(4))
+
+
+@pytest.mark.parametrize("n_rows", [1, 2047, 2048, 2049, 4097])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_cover_every_row(n_rows, dtype):
+    """Rows one by one give what blocks of rows give, by floats and by codes."""
+    nodes = explored_tree(last=(0, n_rows // 2), next=(0, n_rows // 2 + 1))
+    forest = (nodes.view(np.uint8), np.array([0, 3]))
+    coded = columns(n_rows, np.uint32)
+    sums, node_values = np.zeros(n_rows), np.array([0.0, 1.0, 2.0])
+    add_coded_values(coded, *forest, node_values, 0, sums)
+    expected = np.where(np.arange(n_rows) <= n_rows // 2, 1, 2)
+    np.testing.assert_array_equal(sums, expected)
+    nodes = nodes.view(NODE)
+    nodes["threshold"][0] = n_rows // 2
+    X = np.column_stack([np.arange(n_rows), np.zeros(n_rows)]).astype(dtype)
+    for rows in (X, np.asfortranarray(X)):
+        leaves = np.zeros((n_rows, 1), np.int32)
+        find_leaves(rows, nodes.view(np.uint8), np.array([0, 3]), leaves)
+        np.testing.assert_array_equal(leaves[:, 0], expected)
+
+
+# ---------------------------------------------------------------------------- codes and thresholds
+
+
+def test_ranks_need_room():
+    room = np.empty((2, 3), np.uint64), np.empty((2, 3), np.uint32)
+    with pytest.raises(ValueError, match="must have the 4 entries of values"):
+        rank_codes(np.zeros(4), *room, np.empty(4, np.uint32))
+    with pytest.raises(ValueError, match="must have the 3 entries of values"):
+        rank_codes(np.zeros(3), *room, np.empty(4, np.uint32))
+    empty = np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint32), np.empty(0, np.uint32)
+    assert rank_codes(np.zeros(0), *empty) == (0, 0)
+
+
+def test_nodes_of_unknown_features():
+    nodes = explored_tree(feature=(0, 2))
+    with pytest.raises(ValueError, match="node 0 splits on feature 2 of 2"):
+        nodes_by_feature(nodes, np.zeros(3, np.uint8), 2)
+    with pytest.raises(ValueError, match="skip has 2 entries for 3 nodes"):
+        nodes_by_feature(nodes, np.zeros(2, np.uint8), 3)
+
+
+@pytest.mark.parametrize(("last", "following"), [(2, 2), (3, 4), (5, 9)])
+def test_cuts_outside_the_values(last, following):
+    nodes = explored_tree(last=(0, last), next=(0, following))
+    with pytest.raises(ValueError, match="node 0 is cut outside of 3 values"):
+        assign_thresholds(nodes, np.zeros(1, np.uint32), np.arange(3.0), np.zeros(3))
+
+
+def test_members_outside_the_nodes():
+    members, values = np.array([3], np.uint32), np.arange(4.0)
+    with pytest.raises(ValueError, match="member 3 of 3 nodes"):
+        assign_thresholds(explored_tree(), members, values, None)
+    with pytest.raises(ValueError, match="member 3 of 3 nodes"):
+        code_thresholds(explored_tree(), members, values)
+    with pytest.raises(ValueError, match="thresholds has 2 entries for 3 nodes"):
+        assign_thresholds(explored_tree(), np.zeros(1, np.uint32), values, np.zeros(2))
+    with pytest.raises(ValueError, match="a column without values has no cut"):
+        code_thresholds(explored_tree(), np.zeros(1, np.uint32), np.zeros(0))
+
+
+@pytest.mark.parametrize(("shift", "bits"), [(-1, 3), (0, 33), (30, 3), (0, -1)])
+def test_keys_without_these_bits(shift, bits):
+    with pytest.raises(ValueError, match=f"keys of 32 bits have no {bits} bits from {shift} on"):
+        sorted_keys(np.zeros(3, np.uint32), shift, bits)
+
+
+def test_keys_must_be_a_vector():
+    with pytest.raises(ValueError, match="keys must have one dimension"):
+        sorted_keys(np.zeros((2, 2), np.uint32), 0, 2)
