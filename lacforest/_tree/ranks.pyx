@@ -284,10 +284,12 @@ def assign_thresholds(
     const uint32_t[::1] members,
     const double[::1] values,
     double[::1] thresholds,
+    const double[::1] edges=None,
 ):
     """Thresholds of the inner nodes that split on one feature.
 
-    A threshold lies midway between the two values of the node that the cut separates.
+    A threshold lies midway between the two values of the node that the cut separates; where codes
+    stand for bins, at the edge of the bin that this middle belongs to.
 
     Parameters
     ----------
@@ -296,22 +298,27 @@ def assign_thresholds(
     members : uint32 array
         Indices of the nodes that split on this feature.
     values : float64 array of shape (n_codes,)
-        Distinct values of the column in ascending order.
+        Distinct values of the column, or a value of each bin, in ascending order.
     thresholds : float64 array of shape (n_nodes,) or None
         Where to write. ``last`` of a cut then becomes the last code at or below the threshold, so
         that ``code <= last`` and ``value <= threshold`` are equivalent for every row of the table,
         not only for those of the node. None overwrites the cut itself.
+    edges : float64 array of shape (n_codes - 1,) or None, default=None
+        Upper edges of all bins but the last; None where every code is one value.
     """
     cdef Node* all_nodes = writable_nodes(nodes)
     cdef Node* node
     cdef code_t n_codes = <code_t> values.shape[0]
     cdef bint in_place = thresholds is None
+    cdef bint has_edges = edges is not None
     cdef double threshold
     cdef code_t last
     cdef int64_t i
     _check_members(members, nodes.shape[0])
     if not in_place and thresholds.shape[0] != nodes.shape[0]:
         raise ValueError(f"thresholds has {thresholds.shape[0]} entries for {len(nodes)} nodes")
+    if has_edges and edges.shape[0] != values.shape[0] - 1:
+        raise ValueError(f"{edges.shape[0]} edges for {n_codes} values")
     with nogil:
         for i in range(members.shape[0]):
             node = all_nodes + members[i]
@@ -324,13 +331,15 @@ def assign_thresholds(
                 last = n_codes - 1
             else:
                 threshold = _midpoint(values[last], values[node.payload.cut.next])
+                if has_edges or not in_place:
+                    last = last_at_most(&values[0], last, node.payload.cut.next - 1, threshold)
+                if has_edges:
+                    threshold = edges[last]
             if in_place:
                 node.payload.threshold = threshold
-                continue
-            thresholds[members[i]] = threshold
-            if threshold < INFINITY:
-                last = last_at_most(&values[0], last, node.payload.cut.next - 1, threshold)
-            node.payload.cut.last = last
+            else:
+                thresholds[members[i]] = threshold
+                node.payload.cut.last = last
 
 
 def code_thresholds(nodes, const uint32_t[::1] members, const double[::1] values):

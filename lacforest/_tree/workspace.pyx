@@ -232,7 +232,8 @@ cdef class Scratch:
 cdef class ScratchPool:
     """Scratch memory that the blocks of trees of one fit pass on to each other.
 
-    The pool holds as much as blocks ran at once. All of it has the sizes of the first request.
+    The pool holds as much as blocks ran at once. All of it has the features, the classes and the
+    keys of the first request; rows are at least as many as are asked for.
     """
 
     def __cinit__(self):
@@ -247,15 +248,18 @@ cdef class ScratchPool:
         Raises
         ------
         ValueError
-            If the sizes are not those of the pool's first request.
+            If features, classes or keys are not those of the pool's first request.
         """
-        sizes = (n_rows, n_features, n_classes, is_narrow)
+        cdef Scratch scratch
+        sizes = (n_features, n_classes, is_narrow)
         with self._lock:
             if self._sizes is None:
                 self._sizes = sizes
             self._check(sizes)
             if self._free:
-                return self._free.pop()
+                scratch = self._free.pop()
+                if scratch.n_rows >= n_rows:
+                    return scratch
         return Scratch(n_rows, n_features, n_classes, is_narrow)
 
     cpdef release(self, Scratch scratch):
@@ -269,9 +273,7 @@ cdef class ScratchPool:
         if scratch is None:
             raise TypeError("release needs scratch memory, got None")
         with self._lock:
-            self._check(
-                (scratch.n_rows, scratch.n_features, scratch.n_classes, scratch.is_narrow)
-            )
+            self._check((scratch.n_features, scratch.n_classes, scratch.is_narrow))
             if scratch in self._free:
                 raise ValueError("scratch memory was released twice")
             self._free.append(scratch)
@@ -282,6 +284,6 @@ cdef class ScratchPool:
     def _check(self, tuple sizes):
         if sizes != self._sizes:
             raise ValueError(
-                "a pool serves one table only: its scratch memory has (rows, features, classes, "
-                f"4-byte keys) = {self._sizes}, not {sizes}"
+                "a pool serves one table only: its scratch memory has (features, classes, 4-byte "
+                f"keys) = {self._sizes}, not {sizes}"
             )
