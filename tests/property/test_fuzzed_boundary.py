@@ -3,6 +3,7 @@
 A read or write outside of an array goes unnoticed here and ends the process under `make sanitize`.
 """
 
+import contextlib
 import copy
 
 import numpy as np
@@ -313,7 +314,5 @@ def test_changed_arguments_are_refused_or_harmless(name, data):
         for key in data.draw(changed):
             if arguments[key] is not None:
                 arguments[key] = changed_argument(data.draw, arguments[key])
-        try:
+        with contextlib.suppress(*REFUSALS):
             call(**arguments)
-        except REFUSALS as refusal:
-            assert str(refusal)
