@@ -18,7 +18,10 @@ from lacforest._tree.ranks import (
     nodes_by_feature,
     rank_codes,
 )
+from lacforest._tree.shap import add_shap_values
+from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import NODE
+from lacforest.inspection._shap import integration_rules
 
 N_ROWS = 6
 N_CLASSES = 3
@@ -206,3 +209,72 @@ def test_keys_without_these_bits(shift, bits):
 def test_keys_must_be_a_vector():
     with pytest.raises(ValueError, match="keys must have one dimension"):
         sorted_keys(np.zeros((2, 2), np.uint32), 0, 2)
+
+
+# ---------------------------------------------------------------------------- Shapley values
+
+
+def term_arguments(**changes):
+    """Arguments of add_shap_values for a stump; changes are (node, value) of a field, or others."""
+    nodes = np.zeros(3, TERM_NODE)
+    nodes["left"] = [1, -1, -1]
+    split_terms(nodes.view(np.uint8), np.array([0, 3]), np.array([0, 0.25, 1]), np.ones(3))
+    arguments = {
+        "ranks": np.zeros((2, 4), np.uint16),
+        "node_bytes": nodes.view(np.uint8),
+        "tree_start": np.array([0, 3]),
+        "rules": integration_rules(1),
+        "first_row": 0,
+        "end_row": 4,
+        "out": np.zeros((2, 4)),
+    }
+    for name, value in changes.items():
+        if name in TERM_NODE.names:
+            nodes[name][value[0]] = value[1]
+        else:
+            arguments[name] = value
+    return arguments
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"left": (0, 2)}, "node 0 of tree 0 has children outside the tree"),
+        ({"feature": (0, 2)}, "node 0 of tree 0 has children outside the tree, or splits on an un"),
+        ({"depth": (0, 1)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"depth": (2, 3)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"n_inner": (0, 9)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"worth": (1, 0.0)}, "node 1 of tree 0 is not as split_terms leaves it"),
+        ({"end_row": 5}, "rows 0 to 5 of 4"),
+        ({"first_row": -1}, "rows -1 to 4 of 4"),
+        ({"out": np.zeros((2, 3))}, "ranks and out must have one shape"),
+        ({"out": np.zeros((1, 4))}, "ranks and out must have one shape"),
+        ({"rules": np.zeros((2, 2, 1))}, "rules must hold points, weights and reciprocals"),
+        ({"rules": np.zeros((3, 3, 1))}, "rules must hold points, weights and reciprocals"),
+        ({"rules": integration_rules(0)}, "too few rules for the longest path"),
+    ],
+)
+def test_terms_that_do_not_fit(changes, message):
+    add_shap_values(**term_arguments())
+    with pytest.raises(ValueError, match=message):
+        add_shap_values(**term_arguments(**changes))
+
+
+def test_a_node_with_two_parents():
+    nodes = np.zeros(5, TERM_NODE)
+    nodes["left"] = [1, 3, 3, -1, -1]
+    split_terms(nodes.view(np.uint8), np.array([0, 5]), np.linspace(0, 1, 5), np.ones(5))
+    changes = {"node_bytes": nodes.view(np.uint8), "tree_start": np.array([0, 5])}
+    with pytest.raises(ValueError, match="node 2 of tree 0 is not as split_terms leaves it"):
+        add_shap_values(**term_arguments(**changes))
+
+
+def test_trees_that_cannot_be_split_into_terms():
+    nodes = np.zeros(3, TERM_NODE)
+    nodes["left"] = [1, -1, -1]
+    values = np.ones(3)
+    with pytest.raises(ValueError, match="leaf_value and leaf_rows must have one entry per node"):
+        split_terms(nodes.view(np.uint8), np.array([0, 3]), values[:2], values[:2])
+    nodes["left"][0] = 2
+    with pytest.raises(ValueError, match="node 0 of tree 0 has children outside the tree"):
+        split_terms(nodes.view(np.uint8), np.array([0, 3]), values, values)
