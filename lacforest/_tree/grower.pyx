@@ -3,7 +3,7 @@
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -21,6 +21,7 @@ from lacforest._tree.types cimport (
     LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, Gini, Node, NodeSearch, Slice, Workspace,
     check, count_t, criterion_t, row_t
 )
+from lacforest._tree.walkable cimport first_unwalkable, refuse_node
 from lacforest._tree.workspace cimport (
     GrowingTree, Scratch, ScratchPool, StopSignal, readable_nodes
 )
@@ -260,7 +261,7 @@ cdef int _open_leaves(
             with gil:
                 raise MemoryError("no memory to order rows by leaves")
         order_by_leaf(table, work, n_rows, tree.nodes, n_nodes, leaf_start)
-        depth[0] = 0
+        memset(depth, 0, n_nodes * sizeof(int32_t))
         for node in range(n_nodes):
             if tree.nodes[node].left >= 0:
                 depth[tree.nodes[node].left] = depth[node] + 1
@@ -274,20 +275,17 @@ cdef int _open_leaves(
     return 0
 
 
-cdef const Node* _explored_nodes(nodes, const CodeTable* table) except NULL:
+cdef const Node* _explored_nodes(
+    nodes, const CodeTable* table, int64_t number
+) except NULL:
     """Address of a tree of Step I, after checking that it can be walked."""
     cdef const Node* node = readable_nodes(nodes)
-    cdef int64_t n_nodes = len(nodes)
-    cdef int64_t i
-    cdef int32_t feature
-    for i in range(n_nodes):
-        if node[i].left < 0:
-            continue
-        feature = node[i].feature
-        if node[i].left <= i or node[i].left + 1 >= n_nodes:
-            raise ValueError(f"node {i} of a tree of Step I has children outside the tree")
-        if (feature if feature >= 0 else ~feature) >= table.n_features:
-            raise ValueError(f"node {i} of a tree of Step I splits on an unknown feature")
+    cdef int64_t bad
+    if len(nodes) > 0x7FFFFFFF:
+        raise ValueError(f"a tree of {len(nodes)} nodes exceeds the 2**31 that it can number")
+    bad = first_unwalkable(node, len(nodes), table.n_features)
+    if bad >= 0:
+        refuse_node(bad, number)
     return node
 
 
@@ -371,7 +369,7 @@ def grow_trees(
     for i in range(n_trees):
         n_nodes = 0
         if explored is not None:
-            start = _explored_nodes(explored[i], codes)
+            start = _explored_nodes(explored[i], codes, i)
             n_nodes = len(explored[i])
         random_state = seeds[i]
         with nogil:

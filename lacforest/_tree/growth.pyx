@@ -161,6 +161,7 @@ cdef class GrowthTable:
     ):
         cdef int64_t n_rows = columns.table.n_rows
         cdef int64_t i
+        cdef int64_t n_bad = 0
         cdef class_t largest = 0
         if not 1 <= n_classes <= MOST_CLASSES:
             raise ValueError(f"n_classes must lie between 1 and {MOST_CLASSES}, got {n_classes}")
@@ -180,6 +181,11 @@ cdef class GrowthTable:
                 raise ValueError("class_factor must be finite and positive")
         for i in range(n_rows):
             largest = classes[i] if classes[i] > largest else largest
+        if weight is not None:
+            for i in range(n_rows):
+                n_bad += not 0.0 <= weight[i] < INFINITY
+        if n_bad:
+            raise ValueError("weight must be finite and not negative")
         if largest >= n_classes:
             raise ValueError(f"class codes must lie below n_classes = {n_classes}, got {largest}")
         if chances is not None and chances.shape[0] == 0:

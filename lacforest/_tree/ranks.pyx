@@ -27,7 +27,8 @@ cdef class CodedColumns:
     """
 
     def __cinit__(self, columns, n_codes, has_missing):
-        self.columns = tuple(columns)
+        # Checks of a masked array would pass over the masked codes.
+        self.columns = tuple(np.asarray(column) for column in columns)
         self.n_codes = np.ascontiguousarray(n_codes, dtype=np.uint32)
         self.has_missing = np.ascontiguousarray(has_missing, dtype=np.uint8)
         if (
@@ -81,6 +82,8 @@ cdef class ColumnValues:
         self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
         if not self.values or any(v.ndim != 1 for v in self.values):
             raise ValueError("values must be one vector per column")
+        if not all((v[:-1] < v[1:]).all() for v in self.values):
+            raise ValueError("values of a column must ascend")
         self._addresses = np.array([v.ctypes.data for v in self.values], dtype=np.uintp)
         self._n_codes = np.array([len(v) for v in self.values])
         cdef const uintptr_t[::1] addresses = self._addresses
@@ -149,10 +152,10 @@ cdef int64_t _sort_by_bits(
 
 
 def rank_codes(
-    const value_t[:] values,
-    uint64_t[:, ::1] bits_scratch,
-    uint32_t[:, ::1] order_scratch,
-    uint32_t[::1] codes,
+    const value_t[:] values not None,
+    uint64_t[:, ::1] bits_scratch not None,
+    uint32_t[:, ::1] order_scratch not None,
+    uint32_t[::1] codes not None,
 ):
     """Write the rank of each value among the distinct values of the column.
 
@@ -233,7 +236,7 @@ cdef int _check_members(const uint32_t[::1] members, int64_t n_nodes) except -1:
     return 0
 
 
-def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
+def nodes_by_feature(nodes, const uint8_t[::1] skip not None, int32_t n_features):
     """Inner nodes, except those to skip, ordered by the feature they split on.
 
     Parameters
@@ -250,6 +253,8 @@ def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
     """
     cdef const Node* all_nodes = readable_nodes(nodes)
     cdef int64_t n_nodes = nodes.shape[0]
+    if n_features < 1:
+        raise ValueError(f"nodes of {n_features} features")
     if skip.shape[0] != n_nodes:
         raise ValueError(f"skip has {skip.shape[0]} entries for {n_nodes} nodes")
     if n_nodes > <int64_t> 0xFFFFFFFF:
@@ -281,8 +286,8 @@ def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
 
 def assign_thresholds(
     nodes,
-    const uint32_t[::1] members,
-    const double[::1] values,
+    const uint32_t[::1] members not None,
+    const double[::1] values not None,
     double[::1] thresholds,
     const double[::1] edges=None,
 ):
@@ -342,7 +347,9 @@ def assign_thresholds(
                 node.payload.cut.last = last
 
 
-def code_thresholds(nodes, const uint32_t[::1] members, const double[::1] values):
+def code_thresholds(
+    nodes, const uint32_t[::1] members not None, const double[::1] values not None
+):
     """Replace the thresholds of the inner nodes that split on one feature by cuts in codes.
 
     For nodes made by random cuts.

@@ -21,7 +21,13 @@ if NODE.itemsize != sizeof(Node) or CODED_NODE.itemsize != sizeof(Node):
 
 
 cdef int _check_nodes(nodes) except -1:
-    if nodes.dtype not in (NODE, CODED_NODE) or nodes.ndim != 1 or len(nodes) == 0:
+    if (
+        not isinstance(nodes, np.ndarray)
+        or nodes.dtype not in (NODE, CODED_NODE)
+        or nodes.ndim != 1
+        or len(nodes) == 0
+        or not nodes.flags.aligned
+    ):
         raise ValueError("nodes must be a NODE array with at least one node")
     return 0
 
@@ -68,6 +74,8 @@ cdef class GrowingTree:
     """A tree while it grows: nodes, impure leaves, open slices, decrease of the criterion."""
 
     def __cinit__(self, int32_t n_classes, int32_t n_features):
+        if not 1 <= n_classes <= 1 << 16 or n_features < 1:
+            raise ValueError(f"a tree of {n_classes} classes and {n_features} features")
         self.n_classes = n_classes
         self.n_features = n_features
         self.node_capacity = 64
@@ -184,7 +192,7 @@ cdef class Scratch:
 
     def __cinit__(self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint is_narrow):
         cdef int64_t key_bytes = 4 if is_narrow else 8
-        if n_rows < 1 or n_features < 1 or n_classes < 1:
+        if not 1 <= n_rows < 1 << 32 or n_features < 1 or not 1 <= n_classes <= 1 << 16:
             raise ValueError(
                 f"scratch memory for {n_rows} rows, {n_features} features and {n_classes} classes"
             )
