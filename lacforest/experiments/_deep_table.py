@@ -164,8 +164,8 @@ class TableExperiment:
         options = self._options
         jobs = {
             job.key: job
-            for dataset in options.datasets
             for choice in range(options.n_choices)
+            for dataset in options.datasets
             for job in (TableJob(dataset, choice, method) for method in options.methods)
         }
         function = partial(run_job, self._images.draw, options)
