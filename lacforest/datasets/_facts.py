@@ -86,7 +86,7 @@ class Facts:
 FACTS = {
     "segment": Facts(2310, 19, 7, keel="segment", openml={"data_id": 40984}),
     "texture": Facts(5500, 40, 11, keel="texture", openml={"data_id": 40499}),
-    "optdigits": Facts(5620, 64, 10, keel="optdigits", openml={"data_id": 28}),
+    "optdigits": Facts(5620, 64, 10, keel="optdigits", openml={"data_id": 28}, image=(1, 8, 8)),
     # OpenML's copy lacks five rows.
     "satimage": Facts(6435, 36, 6, keel="satimage", openml={"data_id": 182}, openml_rows=6430),
     # The source of its 73 features is not documented: UCI's Landsat data has 36, and is satimage.
@@ -98,7 +98,7 @@ FACTS = {
         "satimage.",
     ),
     "mfcc": Facts(7195, 22, 4, by_hand=f"{_UCI}406 has it: the class is the family."),
-    "usps": Facts(9298, 256, 10, openml={"data_id": 41082}),
+    "usps": Facts(9298, 256, 10, openml={"data_id": 41082}, image=(1, 16, 16)),
     # The paper's 562 features include the class, as at OpenML.
     "har": Facts(10299, 561, 6, openml={"data_id": 1478}, by_hand=f"{_UCI}240 has it."),
     "mapping": Facts(10845, 28, 6, by_hand=f"{_UCI}400 has it: stack training and test rows."),
