@@ -84,7 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         message, code = _explained(error)
-        print(f"lacforest: {printable(' '.join(message.split()))}", file=sys.stderr)
+        problems = error.problems if isinstance(error, TableError) else ()
+        lines = [message]
+        if len(problems) > 1:
+            lines = [TableError.heading(problems), *(f"- {problem}" for problem in problems)]
+        text = "\n".join(printable(" ".join(line.split())) for line in lines)
+        print(f"lacforest: {text}", file=sys.stderr)
         return code
 
 

@@ -65,6 +65,20 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
         help="columns to leave out",
     )
     add(
+        "--use",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="COLS",
+        help="columns to keep even if they look like ids, counters or time stamps",
+    )
+    add(
+        "--dates",
+        action="store_true",
+        help="learn from the hour and weekday of dates, and from the days between two of them "
+        "(without it, dates are an error)",
+    )
+    add(
         "--text",
         type=names,
         action="extend",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lacforest.cli._console import Console
-from lacforest.tabular import TableCoder, read_table
+from lacforest.tabular import Advice, TableCoder, read_table
 
 
 def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) -> list[Any]:
@@ -24,4 +24,12 @@ def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) 
 
 def make_coder(given: argparse.Namespace) -> TableCoder:
     """A coder with the options of `add_tables`."""
-    return TableCoder(given.categories, drop=given.drop, text=given.text, missing=given.missing)
+    return TableCoder(
+        given.categories,
+        drop=given.drop,
+        text=given.text,
+        missing=given.missing,
+        use=given.use,
+        dates=given.dates,
+        advice=Advice(is_command=True),
+    )

@@ -88,6 +88,7 @@ class CsvFile:
         """The given columns as Arrow tables of a few megabytes each."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
         of_kind = {"number": arrow.float64(), "boolean": arrow.bool_(), "text": arrow.string()}
+        of_kind["date"] = arrow.string()  # the coder reads dates with or without a zone
         types = {name: of_kind[kind] for name, kind in kinds.items()}
         with self._open_for_arrow(kinds) as file:
             reader = arrow_csv.open_csv(file, **self._options(types, list(kinds)))
@@ -206,7 +207,7 @@ class CsvFile:
         return f" (the row extends to line {last}: a quote may not be closed)"
 
     def _is_of_kind(self, value: str, kind: Kind) -> bool:
-        if kind == "text" or value in self._missing:
+        if kind in ("text", "date") or value in self._missing:
             return True
         if kind == "boolean":
             return value.strip() in TRUTH
