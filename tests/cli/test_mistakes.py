@@ -99,8 +99,8 @@ def test_bad_tables(run, case, command):
 
 
 def test_an_unknown_format(run):
-    outcome = run("fit", "a.xlsx", "--target", "y", "--unlabeled", "prod.csv", "-o", "m.lac")
-    assert outcome.is_mistake("a.xlsx: the name of a table must end in .csv, .tsv")
+    outcome = run("fit", "a.docx", "--target", "y", "--unlabeled", "prod.csv", "-o", "m.lac")
+    assert outcome.is_mistake("a.docx: the name of a table must end in .csv, .tsv")
 
 
 def broken_later():
