@@ -54,7 +54,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "fit",
-        help="learn from labelled and unlabelled rows",
         description="Learn from a table of labelled rows and a table of unlabelled rows, and write "
         "a model file.",
         epilog=_EXAMPLES,

@@ -38,7 +38,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "predict",
-        help="score the rows of a table by a model",
         description="Compute a label and a novelty score for every row of a table. The table may "
         "be larger than memory.",
         epilog=_EXAMPLES,

@@ -24,7 +24,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="write an HTML report about a model and a table",
         description="Write one HTML file with measures and plots: what is new in a table and, if a "
         "column contains the true labels, how good the model is. It needs no network access.",
         epilog=_EXAMPLES,

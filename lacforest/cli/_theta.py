@@ -25,7 +25,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "theta",
-        help="estimate the share of new rows in a table",
         description="Estimate the share of unlabelled rows that belong to no labelled class, and "
         "check the assumptions of the estimate.",
         epilog=_EXAMPLES,

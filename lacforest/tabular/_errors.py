@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -29,16 +29,14 @@ class TableError(ValueError):
     """
 
     def __init__(self, *problems: str) -> None:
-        text = (
-            problems[0] if len(problems) == 1 else "\n- ".join([self.heading(problems), *problems])
-        )
-        super().__init__(text)
         self.problems = problems
+        lines = problems if len(problems) == 1 else (self.heading, *problems)
+        super().__init__("\n- ".join(lines))
 
-    @staticmethod
-    def heading(problems: Sequence[str]) -> str:
+    @property
+    def heading(self) -> str:
         """The line above several problems."""
-        return f"{len(problems)} problems:"
+        return f"{len(self.problems)} problems:"
 
 
 class Problems:
