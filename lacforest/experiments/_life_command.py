@@ -1,0 +1,96 @@
+"""The experiments about the life of a model, on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lacforest._utils.arguments import at_least, names
+from lacforest.experiments import _groups
+from lacforest.experiments._experiment import Experiment, add_common, measure
+from lacforest.experiments._life import (
+    LifeExperiment,
+    LifeOptions,
+    Measure,
+    Results,
+    mean_rows,
+)
+from lacforest.experiments._tables import PrintedColumn, render
+
+
+def _add_options(
+    name: str, datasets: str, points: Sequence[str], n_draws: int
+) -> Callable[[argparse.ArgumentParser], None]:
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("--datasets", type=names, default=datasets, help="names, with commas")
+        add("--points", type=names, default=",".join(points), help="points, with commas")
+        add(
+            "--draws",
+            type=at_least(1),
+            default=n_draws,
+            metavar="N",
+            help="draws of classes and rows per dataset and point",
+        )
+        add_common(parser, name, "draws in parallel")
+
+    return add_options
+
+
+def _run(
+    given: argparse.Namespace,
+    name: str,
+    measure_draw: Measure,
+    table: Callable[[Results], tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]],
+) -> str:
+    options = LifeOptions(
+        name=name,
+        datasets=given.datasets,
+        points=given.points,
+        n_draws=given.draws,
+        n_jobs=given.jobs,
+        seed=given.seed,
+        folder=given.data,
+    )
+    results = measure(lambda chosen: LifeExperiment(chosen, measure_draw), options, given)
+    columns, rows, notes = table(results)
+    return render(columns, rows, {"datasets": notes}, given.format)
+
+
+def _groups_table(
+    results: Results,
+) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
+    columns = (
+        PrintedColumn("method", "method"),
+        PrintedColumn("ARI", "ari", ".3f"),
+        PrintedColumn("+-", "ari error", ".3f"),
+        PrintedColumn("groups", "n_groups", ".1f"),
+        PrintedColumn("exact number", "exact", ".0%"),
+        PrintedColumn("runs", "runs", "d"),
+    )
+    by_dataset = mean_rows(results, ["ari"], by="dataset")
+    methods = list(dict.fromkeys(row["method"] for row in by_dataset))
+    notes = [
+        f"{method}: "
+        + ", ".join(
+            f"{row['group']} {row['ari']:.3f}" for row in by_dataset if row["method"] == method
+        )
+        for method in methods
+    ]
+    return columns, mean_rows(results, ["ari", "n_groups", "exact"]), notes
+
+
+GROUPS = Experiment(
+    name="groups",
+    help="groups of flagged rows against the hidden classes",
+    description="Two, three or five classes are hidden; rows that LACExtraTreesClassifier calls "
+    "new are grouped, and groups are compared with classes by the adjusted Rand index (ARI) over "
+    "truly new rows. All methods but those marked auto are told the number of hidden classes.",
+    example="--datasets texture --draws 1",
+    add_options=_add_options("groups", _groups.DATASETS, _groups.POINTS, 4),
+    run=functools.partial(
+        _run, name="groups", measure_draw=_groups.measure_groups, table=_groups_table
+    ),
+)
