@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lacforest._utils.arguments import at_least, names
-from lacforest.experiments import _groups
+from lacforest.experiments import _adapt, _groups
 from lacforest.experiments._experiment import Experiment, add_common, measure
 from lacforest.experiments._life import (
     LifeExperiment,
@@ -56,7 +56,7 @@ def _run(
     )
     results = measure(lambda chosen: LifeExperiment(chosen, measure_draw), options, given)
     columns, rows, notes = table(results)
-    return render(columns, rows, {"datasets": notes}, given.format)
+    return render(columns, rows, {"means": notes}, given.format)
 
 
 def _groups_table(
@@ -70,16 +70,39 @@ def _groups_table(
         PrintedColumn("exact number", "exact", ".0%"),
         PrintedColumn("runs", "runs", "d"),
     )
-    by_dataset = mean_rows(results, ["ari"], by="dataset")
-    methods = list(dict.fromkeys(row["method"] for row in by_dataset))
-    notes = [
-        f"{method}: "
-        + ", ".join(
-            f"{row['group']} {row['ari']:.3f}" for row in by_dataset if row["method"] == method
-        )
-        for method in methods
+    rows = mean_rows(results, ["ari", "n_groups", "exact"])
+    return columns, rows, _notes(results, "ari", "dataset")
+
+
+def _notes(results: Results, measured: str, by: str) -> list[str]:
+    """A line per method: the means of one measure by dataset or by point."""
+    rows = [row for row in mean_rows(results, [measured], by=by) if row[measured] is not None]
+    return [
+        f"{method}, {measured.replace('_', ' ')}: "
+        + ", ".join(f"{row['group']} {row[measured]:.3f}" for row in rows if row["method"] == method)
+        for method in dict.fromkeys(row["method"] for row in rows)
     ]
-    return columns, mean_rows(results, ["ari", "n_groups", "exact"]), notes
+
+
+def _adapt_table(
+    results: Results,
+) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
+    columns = (
+        PrintedColumn("method", "method"),
+        PrintedColumn("accuracy", "accuracy", ".4f"),
+        PrintedColumn("+-", "accuracy error", ".4f"),
+        PrintedColumn("error of theta", "theta_error", ".4f"),
+        PrintedColumn("alarms", "alarm", ".0%"),
+        PrintedColumn("covered", "covered", ".0%"),
+        PrintedColumn("runs", "runs", "d"),
+    )
+    rows = mean_rows(results, ["accuracy", "theta_error", "alarm", "covered"])
+    notes = [
+        line
+        for measured in ("accuracy", "theta_error", "alarm")
+        for line in _notes(results, measured, "point")
+    ]
+    return columns, rows, notes + _notes(results, "accuracy", "dataset")
 
 
 GROUPS = Experiment(
@@ -92,5 +115,18 @@ GROUPS = Experiment(
     add_options=_add_options("groups", _groups.DATASETS, _groups.POINTS, 4),
     run=functools.partial(
         _run, name="groups", measure_draw=_groups.measure_groups, table=_groups_table
+    ),
+)
+
+ADAPT = Experiment(
+    name="adapt",
+    help="another batch with other shares of classes, same trees",
+    description="A forest is fitted at theta .5, then a batch of 600 rows comes with another share "
+    "of new rows, and known classes as in the fit or every other one four times as frequent. "
+    "Alarms: batches for which adapt raised one. Covered: thetas inside of the interval.",
+    example="--datasets texture --draws 1",
+    add_options=_add_options("adapt", _adapt.DATASETS, _adapt.POINTS, 3),
+    run=functools.partial(
+        _run, name="adapt", measure_draw=_adapt.measure_adapt, table=_adapt_table
     ),
 )
