@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lacforest._utils.arguments import at_least, names
-from lacforest.experiments import _adapt, _groups
+from lacforest.experiments import _adapt, _decisions, _groups
 from lacforest.experiments._experiment import Experiment, add_common, measure
 from lacforest.experiments._life import (
     LifeExperiment,
@@ -84,6 +84,29 @@ def _notes(results: Results, measured: str, by: str) -> list[str]:
     ]
 
 
+def _decisions_table(
+    results: Results,
+) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
+    columns = (
+        PrintedColumn("point", "group"),
+        PrintedColumn("rule", "method"),
+        PrintedColumn("FDR", "fdr", ".3f"),
+        PrintedColumn("+-", "fdr error", ".3f"),
+        PrintedColumn("power", "power", ".3f"),
+        PrintedColumn("FPR", "fpr", ".4f"),
+        PrintedColumn("rows", "n_rows", ".1f"),
+        PrintedColumn("estimated FDR", "estimated", ".3f"),
+        PrintedColumn("AUC", "auc", ".3f"),
+        PrintedColumn("precision", "precision", ".3f"),
+        PrintedColumn("tied at top", "ties", ".0f"),
+        PrintedColumn("ECE", "ece", ".3f"),
+        PrintedColumn("Brier", "brier", ".3f"),
+    )
+    rows = mean_rows(results, [column.key for column in columns[2:] if column.key != "fdr error"], by="point")
+    first = [(job, found) for job, found in results if job.point == results[0][0].point]
+    return columns, rows, _notes(first, "fdr", "dataset") + _notes(first, "power", "dataset")
+
+
 def _adapt_table(
     results: Results,
 ) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
@@ -128,5 +151,19 @@ ADAPT = Experiment(
     add_options=_add_options("adapt", _adapt.DATASETS, _adapt.POINTS, 3),
     run=functools.partial(
         _run, name="adapt", measure_draw=_adapt.measure_adapt, table=_adapt_table
+    ),
+)
+
+DECISIONS = Experiment(
+    name="decisions",
+    help="false discovery rate and power of calibrated decisions",
+    description="Rows are selected at nominal false discovery rates of 5, 10 and 20 %, from fresh "
+    "rows and from the unlabelled rows of the fit, then by a bound of 1 % on false alarms and by a "
+    "budget of 50 rows. The table also has the order of fitted rows by three scores (precision: "
+    "among as many rows as are new), and errors of the probability of new.",
+    example="--datasets optdigits --draws 2",
+    add_options=_add_options("decisions", _decisions.DATASETS, _decisions.POINTS, 20),
+    run=functools.partial(
+        _run, name="decisions", measure_draw=_decisions.measure_decisions, table=_decisions_table
     ),
 )
