@@ -13,7 +13,11 @@ from sklearn.utils import check_array
 def fingerprints(X: Any) -> NDArray[np.uint64]:
     """A 64-bit number per row: equal rows have equal ones, other rows practically never."""
     table = check_array(
-        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=0
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=0,
     )
     if sparse.issparse(table):
         table = table.toarray()

@@ -147,9 +147,7 @@ def _far_finding(is_far: NDArray[np.bool_]) -> Finding:
     return Finding("groups", "caution" if is_many else "ok", text)
 
 
-def class_factors(
-    shares: NDArray[np.float64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def class_factors(shares: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
     """Factors of the votes of each class, so that they are votes under other shares.
 
     Shares change squares of votes by ``shares / before``, and votes by the root of that: votes stay

@@ -14,6 +14,8 @@ _LEAST_PRIOR = 1e-4
 _MOST_STEPS = 500
 _TOLERANCE = 1e-6
 _RESAMPLES = 60
+# Errors of theta beyond those of sampling, which resampling does not show.
+_ALLOWANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,11 @@ class BatchShares:
     resampled: NDArray[np.float64]
 
     def theta_interval(self, level: float) -> tuple[float, float]:
-        """Interval of the share of new rows."""
+        """Interval of the share of new rows, by resampling, with an allowance of 0.02."""
         low, high = np.quantile(self.resampled[:, -1], _tails(level))
         theta = float(self.shares[-1])
-        return min(float(low), theta), max(float(high), theta)
+        low, high = min(float(low), theta) - _ALLOWANCE, max(float(high), theta) + _ALLOWANCE
+        return max(low, 0.0), min(high, 1.0)
 
     @property
     def known_shares(self) -> NDArray[np.float64]:

@@ -7,23 +7,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.fingerprints import fingerprints
-from lacforest._input.parameters import check_int, is_real
+from lacforest._input.parameters import check_int
 from lacforest._utils.user_warnings import warn_user
+from lacforest.calibration._folds import CalibrationRows, FoldScores
 from lacforest.calibration._probability import new_probability_curve
 from lacforest.calibration._selection import (
     Selection,
     benjamini_hochberg,
+    check_rate,
+    check_rates,
     conformal_p_values,
     estimated_fdr,
     fewest_rows,
     largest_rank,
 )
-from lacforest.calibration.scores import ranking_score
+from lacforest.calibration.scores import label_rows, ranking_score
 
 _LARGEST_SEED = 2**31
 
@@ -123,7 +125,7 @@ class NoveltyCalibrator(BaseEstimator):
         -------
         self
         """
-        _check_rates(self.max_fpr, self.confidence)
+        check_rates(self.max_fpr, self.confidence)
         if getattr(self.estimator, "unlabeled_label", None) is not None:
             raise ValueError(
                 "the estimator takes unlabelled rows from X by unlabeled_label, but some rows of X "
@@ -131,18 +133,16 @@ class NoveltyCalibrator(BaseEstimator):
                 "unlabeled_label=None"
             )
         random = check_random_state(self.random_state)
-        labels = np.asarray(y)
-        held_out = _hold_out(labels, self.calibration_size, random)
-        X_fit, y_fit = _take(X, ~held_out), labels[~held_out]
-        X_calibration = _take(X, held_out)
-        fitted = clone(self.estimator).fit(X_fit, y_fit, X_unlabeled=X_unlabeled)
+        rows = CalibrationRows.divide(X, y, X_unlabeled, self.calibration_size, random)
+        fitted = clone(self.estimator).fit(rows.X, rows.y, X_unlabeled=X_unlabeled)
         self._half_seed = int(random.randint(_LARGEST_SEED))
-        self._rows = (X_fit, y_fit, X_calibration, X_unlabeled)
-        self._halves: tuple[NDArray[np.float64], ...] | None = None
+        self._rows: CalibrationRows | None = rows
+        self._folds: FoldScores | None = None
         self._keep(
-            fitted, np.sort(ranking_score(fitted, X_calibration)), fingerprints(X_unlabeled)
+            fitted, np.sort(ranking_score(fitted, rows.X_calibration)), fingerprints(X_unlabeled)
         )
-        self._coincidence = float(np.isin(fingerprints(X_calibration), self._fitted_rows).mean())
+        coinciding = np.isin(fingerprints(rows.X_calibration), self._fitted_rows)
+        self._coincidence = float(coinciding.mean())
         return self
 
     def _keep(
@@ -152,7 +152,7 @@ class NoveltyCalibrator(BaseEstimator):
         self.calibration_scores_ = scores
         self.classes_ = fitted.classes_
         self.theta_ = float(fitted.theta_) if getattr(fitted, "theta_", None) is not None else 0.0
-        self._fitted_rows = np.unique(fitted_rows)
+        self._fitted_rows = fitted_rows
 
     # ------------------------------------------------------------------ row by row
 
@@ -170,14 +170,9 @@ class NoveltyCalibrator(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_fresh(X)
-        return self._p_value(X)
-
-    def _p_value(self, X: ArrayLike) -> NDArray[np.float64]:
         return conformal_p_values(self.calibration_scores_, ranking_score(self.estimator_, X))
 
-    def threshold(
-        self, max_fpr: float | None = None, confidence: float | None = None
-    ) -> float:
+    def threshold(self, max_fpr: float | None = None, confidence: float | None = None) -> float:
         """The largest p-value at which a row is called new.
 
         Parameters
@@ -190,7 +185,7 @@ class NoveltyCalibrator(BaseEstimator):
         confidence = self.confidence if confidence is None else confidence
         if max_fpr is None:
             raise ValueError("predict needs max_fpr, the share of known rows it may call new")
-        _check_rates(max_fpr, confidence)
+        check_rates(max_fpr, confidence)
         n_rows = len(self.calibration_scores_)
         rank = largest_rank(n_rows, max_fpr, confidence)
         if rank == 0:
@@ -234,8 +229,8 @@ class NoveltyCalibrator(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_fresh(X)
-        known, unlabeled, _ = self._fold_scores()
-        knots, probabilities = new_probability_curve(known, unlabeled, self.theta_)
+        folds = self._fold_scores()
+        knots, probabilities = new_probability_curve(folds.known, folds.unlabeled, self.theta_)
         curve: NDArray[np.float64] = np.interp(
             ranking_score(self.estimator_, X), knots, probabilities
         )
@@ -262,21 +257,10 @@ class NoveltyCalibrator(BaseEstimator):
         Selection
         """
         check_is_fitted(self)
-        if (fdr is None) == (n_rows is None):
-            raise ValueError("select needs either fdr or n_rows")
-        if fdr is not None:
-            self._check_fdr(fdr)
         self._check_fresh(X)
         scores = ranking_score(self.estimator_, X)
         p_values = conformal_p_values(self.calibration_scores_, scores)
-        if fdr is not None:
-            return self._select_by_fdr(p_values, fdr)
-        check_int("n_rows", n_rows, 1)
-        if n_rows > len(scores):  # type: ignore[operator]
-            raise ValueError(f"n_rows={n_rows} rows cannot be selected from {len(scores)}")
-        mask = np.zeros(len(scores), dtype=bool)
-        mask[np.argsort(-scores, kind="stable")[:n_rows]] = True
-        return self._describe(p_values, mask, None)
+        return self.select_judged(scores, p_values, fdr=fdr, n_rows=n_rows)
 
     def select_unlabeled(self, *, fdr: float) -> Selection:
         """Rows of the unlabelled table of the fit to take for new.
@@ -294,7 +278,71 @@ class NoveltyCalibrator(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_fdr(fdr)
-        return self._select_by_fdr(self._fold_scores()[2], fdr)
+        return self._select_by_fdr(self._fold_scores().p_values, fdr)
+
+    def judge(
+        self, X: ArrayLike
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Scores and p-values of rows, whether or not they took part in the fit.
+
+        Rows of the fit are recognised by their values, and get the scores and p-values of
+        `select_unlabeled`.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        scores, p_values : ndarray of shape (n_rows,)
+        is_fitted : ndarray of bool of shape (n_rows,)
+            Rows that were recognised.
+        """
+        check_is_fitted(self)
+        scores = ranking_score(self.estimator_, X)
+        p_values = conformal_p_values(self.calibration_scores_, scores)
+        values, first = np.unique(self._fitted_rows, return_index=True)
+        rows = fingerprints(X)
+        place = np.minimum(np.searchsorted(values, rows), len(values) - 1)
+        is_fitted = values[place] == rows
+        if is_fitted.any():
+            folds, source = self._fold_scores(), first[place[is_fitted]]
+            scores[is_fitted] = folds.unlabeled[source]
+            p_values[is_fitted] = folds.p_values[source]
+        return scores, p_values, is_fitted
+
+    def select_judged(
+        self,
+        scores: NDArray[np.float64],
+        p_values: NDArray[np.float64],
+        *,
+        fdr: float | None = None,
+        n_rows: int | None = None,
+    ) -> Selection:
+        """Like `select`, for rows that `judge` has judged, for instance in pieces.
+
+        Parameters
+        ----------
+        scores, p_values : ndarray of shape (n_rows,)
+        fdr, n_rows
+            As in `select`.
+
+        Returns
+        -------
+        Selection
+        """
+        check_is_fitted(self)
+        if (fdr is None) == (n_rows is None):
+            raise ValueError("either fdr or n_rows must be given")
+        if fdr is not None:
+            self._check_fdr(fdr)
+            return self._select_by_fdr(p_values, fdr)
+        check_int("n_rows", n_rows, 1)
+        if n_rows > len(scores):  # type: ignore[operator]
+            raise ValueError(f"n_rows={n_rows} rows cannot be selected from {len(scores)}")
+        mask = np.zeros(len(scores), dtype=bool)
+        mask[np.argsort(-scores, kind="stable")[:n_rows]] = True
+        return self._describe(p_values, mask, None)
 
     def unlabeled_scores(self) -> NDArray[np.float64]:
         """Scores of the unlabelled rows of the fit by fits that did not use them.
@@ -304,7 +352,7 @@ class NoveltyCalibrator(BaseEstimator):
         ndarray of shape (n_unlabeled,)
         """
         check_is_fitted(self)
-        return self._fold_scores()[1].copy()
+        return self._fold_scores().unlabeled.copy()
 
     def _select_by_fdr(self, p_values: NDArray[np.float64], fdr: float) -> Selection:
         return self._describe(p_values, benjamini_hochberg(p_values, fdr), fdr)
@@ -316,32 +364,16 @@ class NoveltyCalibrator(BaseEstimator):
         expected = estimated_fdr(p_values, mask, self.theta_)
         return Selection(mask, p_values, largest, fdr, expected)
 
-    def _fold_scores(self) -> tuple[NDArray[np.float64], ...]:
-        """Scores of calibration rows, scores and p-values of unlabelled rows, by swapped halves."""
-        if self._halves is not None:
-            return self._halves
-        if self._rows is None:
-            raise ValueError(
-                "this calibrator was restored from a file without the rows of its fit: fit it again"
-            )
-        X_fit, y_fit, X_calibration, X_unlabeled = self._rows
-        n_unlabeled = len(fingerprints(X_unlabeled))
-        if n_unlabeled < 2:
-            raise ValueError("two halves of the unlabelled rows are needed, but there is one row")
-        order = np.random.RandomState(self._half_seed).permutation(n_unlabeled)
-        scores, p_values, known = np.empty(n_unlabeled), np.empty(n_unlabeled), []
-        for side in (0, 1):
-            judged = np.zeros(n_unlabeled, dtype=bool)
-            judged[order[side::2]] = True
-            fitted = clone(self.estimator).fit(
-                X_fit, y_fit, X_unlabeled=_take(X_unlabeled, ~judged)
-            )
-            calibration = np.sort(ranking_score(fitted, X_calibration))
-            scores[judged] = ranking_score(fitted, _take(X_unlabeled, judged))
-            p_values[judged] = conformal_p_values(calibration, scores[judged])
-            known.append(calibration)
-        self._halves = np.concatenate(known), scores, p_values
-        return self._halves
+    def _fold_scores(self) -> FoldScores:
+        """Scores by swapped halves, found once."""
+        if self._folds is None:
+            if self._rows is None:
+                raise ValueError(
+                    "this calibrator comes from a file, which does not hold the rows of its fit: "
+                    "fit it again"
+                )
+            self._folds = self._rows.score_by_halves(self.estimator, self._half_seed)
+        return self._folds
 
     # ------------------------------------------------------------------ checks
 
@@ -358,7 +390,7 @@ class NoveltyCalibrator(BaseEstimator):
             )
 
     def _check_fdr(self, fdr: float) -> None:
-        _check_rate("fdr", fdr)
+        check_rate("fdr", fdr)
         n_rows = len(self.calibration_scores_)
         if self.theta_ > 0 and (n_rows + 1) * fdr * self.theta_ < 1:
             needed = int(np.ceil(1.0 / (fdr * self.theta_))) - 1
@@ -367,64 +399,3 @@ class NoveltyCalibrator(BaseEstimator):
                 f"calibration rows, but there are {n_rows}: few or no rows will be selected",
                 UserWarning,
             )
-
-
-def label_rows(estimator: Any, X: ArrayLike, is_new: NDArray[np.bool_]) -> NDArray[Any]:
-    """The new label where rows are called new, else the likeliest known class."""
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no probabilities, from which the likeliest known "
-            "class could be read: use p_value or select"
-        )
-    probabilities = np.array(estimator.predict_proba(X))
-    probabilities[:, estimator.new_class_index_] = np.where(is_new, 2.0, -1.0)
-    labels: NDArray[Any] = estimator.classes_[probabilities.argmax(axis=1)]
-    return labels
-
-
-def _check_rate(name: str, value: Any) -> None:
-    if not is_real(value):
-        raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
-
-
-def _check_rates(max_fpr: Any, confidence: Any) -> None:
-    for name, value in (("max_fpr", max_fpr), ("confidence", confidence)):
-        if value is not None:
-            _check_rate(name, value)
-    if confidence is not None and max_fpr is None:
-        raise ValueError("confidence is about max_fpr: give max_fpr too")
-
-
-def _hold_out(
-    labels: NDArray[Any], size: float | int, random: np.random.RandomState
-) -> NDArray[np.bool_]:
-    """The calibration rows, drawn by class. Classes of one row stay in the fit."""
-    if isinstance(size, float):
-        _check_rate("calibration_size", size)
-    else:
-        check_scalar(size, "calibration_size", int, min_val=1, max_val=len(labels) - 1)
-    values, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    divisible = np.flatnonzero(counts[codes] >= 2)
-    try:
-        _, chosen = train_test_split(
-            divisible, test_size=size, random_state=random, stratify=codes[divisible]
-        )
-    except ValueError as error:
-        raise ValueError(
-            f"calibration_size={size!r} of {len(labels)} labelled rows of {len(values)} classes "
-            f"cannot be held out by class: {error}"
-        ) from error
-    held_out = np.zeros(len(labels), dtype=bool)
-    held_out[chosen] = True
-    return held_out
-
-
-def _take(X: Any, mask: NDArray[np.bool_]) -> Any:
-    """Rows of an array, a sparse matrix, a frame or a list."""
-    if hasattr(X, "iloc"):
-        return X.iloc[np.flatnonzero(mask)]
-    if hasattr(X, "shape"):
-        return X[np.flatnonzero(mask)]
-    return np.asarray(X)[mask]

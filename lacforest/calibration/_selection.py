@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
+
+from lacforest._input.parameters import is_real
 
 
 @dataclass(frozen=True)
@@ -105,3 +108,20 @@ def fewest_rows(max_fpr: float, confidence: float | None) -> int:
     if confidence is None:
         return int(np.ceil(1.0 / max_fpr - 1e-9)) - 1
     return int(np.ceil(np.log1p(-confidence) / np.log1p(-max_fpr)))
+
+
+def check_rate(name: str, value: Any) -> None:
+    """Refuse what is no rate strictly between 0 and 1."""
+    if not is_real(value):
+        raise TypeError(f"{name} must be a number in (0, 1), got {value!r}")
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+
+
+def check_rates(max_fpr: Any, confidence: Any) -> None:
+    """Check the two parameters of a bound on false alarms."""
+    for name, value in (("max_fpr", max_fpr), ("confidence", confidence)):
+        if value is not None:
+            check_rate(name, value)
+    if confidence is not None and max_fpr is None:
+        raise ValueError("confidence is about max_fpr: give max_fpr too")

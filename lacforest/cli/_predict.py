@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from lacforest._utils.arguments import names
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
+from lacforest.cli._rules import add_reasons, add_rules, find_rule
 from lacforest.tabular import TabularModel
 
 ROW = "row"
@@ -28,6 +30,8 @@ examples:
   lacforest predict model.lac new.csv -o scored.csv
   lacforest predict model.lac new.parquet -o scored.parquet --keep id,date
   lacforest predict model.lac new.csv.gz -o - | head
+  lacforest predict model.lac new.csv -o scored.csv --budget 50 --explain 3
+  lacforest predict model.lac new.csv -o scored.csv --max-fpr 0.01
 """
 
 
@@ -64,6 +68,7 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="put ' before texts that begin with = + - @, which a spreadsheet would evaluate",
     )
+    add_rules(parser)
     _arguments.add_jobs(parser)
     _arguments.add_encoding(parser)
     _arguments.add_common(parser)
@@ -81,17 +86,30 @@ def run(given: argparse.Namespace) -> int:
         model = TabularModel.load(given.model)
     model.forest.set_params(n_jobs=given.jobs)
     n_columns = len(model.coder.feature_names) + len(given.keep)
-    frames = model.iter_file(
-        given.table,
-        keep=given.keep,
-        chunk_rows=min(_MOST_ROWS, _CELLS // n_columns + 1),
-        encoding=given.encoding,
+    chunk_rows = min(_MOST_ROWS, _CELLS // n_columns + 1)
+
+    def read(keep: list[str]) -> Iterator[Any]:
+        return model.iter_file(
+            given.table, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
+        )
+
+    rule = find_rule(
+        given,
+        model,
+        lambda: (model.coder.encode(frame, source=str(given.table)) for frame in read([])),
     )
+    frames = read(given.keep)
     unseen: dict[str, tuple[int, str]] = {}
     n_rows, labels = 0, Counter[Any]()
     with writer.open() as write:
         for frame in console.with_bar(frames):
             scored = model.predict(frame, unseen, str(given.table))
+            if rule is not None or given.explain is not None:
+                X = model.coder.encode(frame, source=str(given.table))
+                if rule is not None:
+                    rule.apply(model, X, n_rows, scored)
+                if given.explain is not None:
+                    add_reasons(given, model, X, scored)
             labels.update(scored["predicted_label"].tolist())
             for place, name in enumerate([ROW, *given.keep]):
                 if name in scored.columns:
@@ -103,6 +121,7 @@ def run(given: argparse.Namespace) -> int:
             write(scored)
             n_rows += len(frame)
     facts = _facts(model, labels, unseen)
+    facts["decision"] = None if rule is None else rule.note
     facts |= {"seconds": round(time.perf_counter() - started, 3), "output": str(given.output)}
     console.print_result(facts, _lines(facts))
     return 0
@@ -131,5 +150,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     rows = [("scored", f"{facts['rows']:,} rows in {facts['seconds']:.1f} s")]
     if facts["called_new"] is not None:
         rows.append(("new", share(facts["called_new"], facts["rows"], "rows")))
+    if facts["decision"] is not None:
+        rows.append(("decision", facts["decision"]))
     rows.append(("written", facts["output"]))
     return table_of(rows) + [f"note: {note}" for note in facts["notes"]]

@@ -99,9 +99,7 @@ def columns_apart(
     difference = change / unit
     order = np.argsort(-np.abs(difference), kind="stable")[:n_columns]
     return tuple(
-        GroupColumn(
-            names[i], float(group.mean[i]), float(others.mean[i]), float(difference[i])
-        )
+        GroupColumn(names[i], float(group.mean[i]), float(others.mean[i]), float(difference[i]))
         for i in order
         if difference[i] != 0
     )

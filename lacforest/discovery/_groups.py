@@ -16,7 +16,7 @@ from lacforest._input.tables import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
 from lacforest.discovery._merging import WardTree, merge_groups, typical_gap
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._whitening import Whitening, as_dense, find_whitening
+from lacforest.discovery._whitening import as_dense, find_whitening
 
 # Share of flagged rows that the tree is built of, the surest ones.
 _SURE_SHARE = 0.75
@@ -157,7 +157,9 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         order = np.argsort(-np.bincount(groups), kind="stable")
         self.labels_ = np.argsort(order)[groups]
         self.group_sizes_ = np.bincount(self.labels_)
-        self.centroids_ = np.array([mapped[self.labels_ == g].mean(axis=0) for g in range(len(order))])
+        self.centroids_ = np.array(
+            [mapped[self.labels_ == g].mean(axis=0) for g in range(len(order))]
+        )
         distances = np.linalg.norm(mapped - self.centroids_[self.labels_], axis=1)
         self.nearest_rows_ = []
         reaches = np.empty(len(order))
@@ -203,6 +205,17 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         groups[left] = _distances(mapped[left], centroids).argmin(axis=1)
         return groups
 
+    def _show_stored(self) -> None:
+        """Attributes of groups that come from a file: all stored groups, without rows."""
+        self.group_names_ = list(self._stored.names)
+        self.centroids_ = np.array(self._stored.centroids)
+        self.group_sizes_ = np.zeros(len(self.group_names_), dtype=np.intp)
+        self.labels_ = np.zeros(0, dtype=np.intp)
+        self.medoids_ = np.zeros(0, dtype=np.intp)
+        self.nearest_rows_ = []
+        self.merge_tree_ = merge_groups(self.centroids_, np.ones_like(self.group_sizes_))
+        self._rows = np.zeros((0, self.n_features_in_))
+
     # ------------------------------------------------------------------ other rows
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
@@ -221,9 +234,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         nearest = distances.argmin(axis=1)
         places = [self._stored.names.index(name) for name in self.group_names_]
         reaches = np.array(self._stored.reaches)[places]
-        within: NDArray[np.intp] = np.where(
-            distances.min(axis=1) <= reaches[nearest], nearest, -1
-        )
+        within: NDArray[np.intp] = np.where(distances.min(axis=1) <= reaches[nearest], nearest, -1)
         return within
 
     def is_far(self, X: ArrayLike) -> NDArray[np.bool_]:
@@ -239,7 +250,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         """
         mapped = self._whitening.apply(self._check(X))
         distances = _distances(mapped, np.array(self._stored.centroids))
-        far: NDArray[np.bool_] = (distances > np.array(self._stored.reaches)).all(axis=1)
+        far: NDArray[np.bool_] = np.all(distances > np.array(self._stored.reaches), axis=1)
         return far
 
     # ------------------------------------------------------------------ people
@@ -262,6 +273,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_int("n_columns", n_columns, 1)
+        self._check_has_rows()
         names = self._names if feature_names is None else list(feature_names)
         if len(names) != self.n_features_in_:
             raise ValueError(f"{self.n_features_in_} feature names are needed, got {len(names)}")
@@ -270,8 +282,10 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         for g, name in enumerate(self.group_names_):
             inside = self.labels_ == g
             own = ColumnSummary.of(self._rows[inside])
-            others = () if inside.all() else columns_apart(
-                own, ColumnSummary.of(self._rows[~inside]), names, n_columns
+            others = (
+                ()
+                if inside.all()
+                else columns_apart(own, ColumnSummary.of(self._rows[~inside]), names, n_columns)
             )
             nearest = int(to_classes[g].argmin())
             found.append(
@@ -309,6 +323,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         y : ndarray of shape (n_verified,)
         """
         check_is_fitted(self)
+        self._check_has_rows()
         unknown = [name for name in names if name not in self.group_names_]
         if unknown:
             raise ValueError(
@@ -334,6 +349,10 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return dict(self._stored.labels)
 
+    def _check_has_rows(self) -> None:
+        if not len(self._rows):
+            raise ValueError("these groups come from a file without rows: call update first")
+
     def _check(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = as_dense(X, "X")
@@ -355,9 +374,7 @@ def _canonical_order(rows: NDArray[np.float64]) -> NDArray[np.intp]:
     return order
 
 
-def _distances(
-    rows: NDArray[np.float64], centroids: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _distances(rows: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance of each row to each centroid, without a table of three dimensions."""
     columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
     return np.column_stack(columns) if columns else np.empty((len(rows), 0))

@@ -121,9 +121,7 @@ def typical_gap(
     return (of_tree + float(np.median(distances.min(axis=1)))) / 2
 
 
-def merge_groups(
-    centroids: NDArray[np.float64], sizes: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def merge_groups(centroids: NDArray[np.float64], sizes: NDArray[np.intp]) -> NDArray[np.float64]:
     """Ward's merges of groups of given sizes, in the format of scipy's `linkage`."""
     alive = {i: (centroids[i], int(sizes[i])) for i in range(len(sizes))}
     merges = []

@@ -1,4 +1,4 @@
-"""The space in which rows are grouped: every known class has about unit spread in all directions."""
+"""The space in which rows are grouped: known classes have unit spread in all directions."""
 
 from __future__ import annotations
 

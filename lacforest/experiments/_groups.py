@@ -33,9 +33,7 @@ def measure_groups(
     pool = rng.permutation(np.flatnonzero(np.isin(y, known)))
     new = rng.permutation(np.flatnonzero(np.isin(y, hidden)))[: int(THETA * N_UNLABELED)]
     labeled, rest = pool[:N_LABELED], pool[N_LABELED:]
-    deployed = rng.permutation(
-        np.concatenate([rest[: int(len(new) * (1 - THETA) / THETA)], new])
-    )
+    deployed = rng.permutation(np.concatenate([rest[: int(len(new) * (1 - THETA) / THETA)], new]))
     seed = int(rng.integers(2**31))
     forest = LACExtraTreesClassifier(random_state=seed)
     forest.fit(X[labeled], y[labeled].astype(str), X_unlabeled=X[deployed])

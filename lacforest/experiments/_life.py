@@ -126,7 +126,7 @@ def take_by_class(
     )
     taken = []
     for value, weight in weights.items():
-        count = int(round(min(1.0, room) * n * weight / total))
+        count = round(min(1.0, room) * n * weight / total)
         taken.append(pools[value][:count])
         pools[value] = pools[value][count:]
     return rng.permutation(np.concatenate(taken))

@@ -79,7 +79,9 @@ def _notes(results: Results, measured: str, by: str) -> list[str]:
     rows = [row for row in mean_rows(results, [measured], by=by) if row[measured] is not None]
     return [
         f"{method}, {measured.replace('_', ' ')}: "
-        + ", ".join(f"{row['group']} {row[measured]:.3f}" for row in rows if row["method"] == method)
+        + ", ".join(
+            f"{row['group']} {row[measured]:.3f}" for row in rows if row["method"] == method
+        )
         for method in dict.fromkeys(row["method"] for row in rows)
     ]
 
@@ -102,7 +104,9 @@ def _decisions_table(
         PrintedColumn("ECE", "ece", ".3f"),
         PrintedColumn("Brier", "brier", ".3f"),
     )
-    rows = mean_rows(results, [column.key for column in columns[2:] if column.key != "fdr error"], by="point")
+    rows = mean_rows(
+        results, [column.key for column in columns[2:] if column.key != "fdr error"], by="point"
+    )
     first = [(job, found) for job, found in results if job.point == results[0][0].point]
     return columns, rows, _notes(first, "fdr", "dataset") + _notes(first, "power", "dataset")
 
