@@ -324,24 +324,39 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_has_rows()
-        unknown = [name for name in names if name not in self.group_names_]
-        if unknown:
-            raise ValueError(
-                f"there is no group {unknown[0]!r}: the groups are {', '.join(self.group_names_)}"
-            )
-        verified = np.array(list(rows), dtype=np.intp)
-        if not len(verified):
-            raise ValueError("rows is empty: promote needs rows that a person has verified")
-        if verified.min() < 0 or verified.max() >= len(self._rows):
-            raise ValueError(f"rows must lie between 0 and {len(self._rows) - 1}")
+        verified = check_verified(names, rows, self.group_names_, self.labels_)
         found = [self.group_names_[group] for group in self.labels_[verified]]
-        for row, name in zip(verified.tolist(), found, strict=True):
-            if name not in names:
-                raise ValueError(
-                    f"row {row} belongs to group {name!r}, which names does not mention"
-                )
         self._stored.labels.update(names)
         return self._rows[verified], np.array([names[name] for name in found])
+
+    def next_fit(self, forest: Any) -> dict[str, Any]:
+        """Parameters of the next fit, for promoted classes to be called by their names.
+
+        A class with few verified rows is frequent in deployment all the same. Without these shares
+        the fit takes most of its rows for new.
+
+        Parameters
+        ----------
+        forest : LACForestClassifier or LACExtraTreesClassifier
+            Which called the rows of the latest batch new.
+
+        Returns
+        -------
+        dict
+            ``theta`` and ``known_shares``, for ``forest.set_params``.
+        """
+        check_is_fitted(self)
+        self._check_has_rows()
+        sizes: dict[Any, int] = {}
+        for name, size in zip(self.group_names_, self.group_sizes_.tolist(), strict=True):
+            if name in self._stored.labels:
+                label = self._stored.labels[name]
+                label = label.item() if isinstance(label, np.generic) else label
+                sizes[label] = sizes.get(label, 0) + size
+        if not sizes:
+            raise ValueError("no group of the latest batch was promoted: call promote first")
+        theta, known_shares = next_shares(forest, sizes, len(self.labels_))
+        return {"theta": theta, "known_shares": known_shares}
 
     @property
     def promoted_(self) -> dict[str, Any]:

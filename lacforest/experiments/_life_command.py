@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lacforest._utils.arguments import at_least, names
-from lacforest.experiments import _adapt, _decisions, _groups
+from lacforest.experiments import _adapt, _decisions, _groups, _promote
 from lacforest.experiments._experiment import Experiment, add_common, measure
 from lacforest.experiments._life import (
     LifeExperiment,
@@ -84,6 +84,21 @@ def _notes(results: Results, measured: str, by: str) -> list[str]:
         )
         for method in dict.fromkeys(row["method"] for row in rows)
     ]
+
+
+def _promote_table(
+    results: Results,
+) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
+    columns = (
+        PrintedColumn("verified", "group"),
+        PrintedColumn("method", "method"),
+        PrintedColumn("still called new", "still_new", ".1%"),
+        PrintedColumn("called by name", "named", ".1%"),
+        PrintedColumn("accuracy", "accuracy", ".4f"),
+        PrintedColumn("runs", "runs", "d"),
+    )
+    rows = mean_rows(results, ["still_new", "named", "accuracy"], by="point")
+    return columns, rows, _notes(results, "still_new", "dataset")
 
 
 def _decisions_table(
@@ -169,5 +184,18 @@ DECISIONS = Experiment(
     add_options=_add_options("decisions", _decisions.DATASETS, _decisions.POINTS, 20),
     run=functools.partial(
         _run, name="decisions", measure_draw=_decisions.measure_decisions, table=_decisions_table
+    ),
+)
+
+PROMOTE = Experiment(
+    name="promote",
+    help="a class that a person confirmed, after the next fit",
+    description="Two classes are hidden and flagged rows are grouped; 10, 20 or 40 verified rows "
+    "of one group get their label, and the forest is fitted again. How many rows of that class are "
+    "still called new?",
+    example="--datasets optdigits --draws 2",
+    add_options=_add_options("promote", _promote.DATASETS, _promote.POINTS, 4),
+    run=functools.partial(
+        _run, name="promote", measure_draw=_promote.measure_promote, table=_promote_table
     ),
 )
