@@ -101,9 +101,12 @@ class CodedTable:
         return None if self.bins is None else self.bins[feature].edges
 
     def _distinct_values(self, feature: int) -> NDArray[np.float64]:
-        """Values of one column by code; exact ones are scattered back, so that none are kept."""
+        """Values of one column by code; exact ones are scattered back unless they are kept."""
         if self.bins is not None:
             return self.bins[feature].values
+        if "values" in self.__dict__:
+            kept: NDArray[np.float64] = self.values.values[feature]
+            return kept
         values = np.empty(self.columns.n_codes[feature] + 1)  # one more for missing values
         values[self.columns.columns[feature]] = self.table.column(feature)
         return values[:-1]
