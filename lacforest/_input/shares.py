@@ -43,9 +43,17 @@ def check_known_shares(known_shares: Any) -> None:
 
 
 def given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
-    """Shares in the order of the known classes."""
+    """Shares in the order of the known classes.
+
+    A text names the class whose label is written like it: command lines have no other keys.
+    """
     if isinstance(known_shares, Mapping):
         labels = known.tolist()
+        written = {str(label): label for label in labels}
+        known_shares = {
+            label if label in labels else written.get(label, label): share
+            for label, share in known_shares.items()
+        }
         unknown = [label for label in known_shares if label not in labels]
         missing = [label for label in labels if label not in known_shares]
         if unknown:

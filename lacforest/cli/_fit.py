@@ -16,6 +16,7 @@ from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import check_output, writing
+from lacforest.cli._shares import add_known_shares, share_facts, share_rows
 from lacforest.cli._tables import make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
@@ -32,6 +33,7 @@ examples:
   lacforest fit train.parquet --target kind --unlabeled june.parquet -o model.lac --drop id,day
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacextratrees
+  lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --known-shares ham=0.9,spam=0.1
 """
 
 
@@ -76,6 +78,7 @@ def add_to(commands: Any) -> None:
         help="share of new rows among unlabelled ones: a number in (0, 1), or a method to estimate "
         f"it: {', '.join(METHODS)} (default: auto)",
     )
+    add_known_shares(parser)
     add(
         "--method",
         choices=tuple(FORESTS),
@@ -103,7 +106,10 @@ def run(given: argparse.Namespace) -> int:
     check_output(given.output, [given.labelled, given.unlabeled])
     labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabeled])
     forest = FORESTS[given.method](
-        theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
+        theta=_theta_of(given),
+        known_shares=given.known_shares,
+        random_state=given.seed,
+        n_jobs=given.jobs,
     )
     if given.trees is not None:
         forest.set_params(n_estimators=given.trees)
@@ -152,6 +158,7 @@ def _facts(
         "new_label": forest.classes_.tolist()[forest.new_class_index_],
         "theta": forest.theta_,
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
+        **share_facts(forest),
         "called_new": predicted[forest.new_label_],
         "trees": len(forest.estimators_),
         "findings": finding_facts(forest),
@@ -172,6 +179,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("unlabelled", f"{facts['unlabelled_rows']:,} rows"),
         ("columns", columns),
         ("theta", theta_line(facts["theta"], facts["theta_interval"])),
+        *share_rows(facts),
         (
             "new",
             share(facts["called_new"], facts["unlabelled_rows"], "unlabelled rows")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from lacforest._input.shares import check_known_shares, given_shares, weights_to_shares
 from lacforest.mixture._rank_mixture import RankMixture
 from lacforest.mixture._share_mixture import ShareMixture
 from lacforest.mixture.checks import estimate_findings, rank_estimate
@@ -48,6 +49,23 @@ class ThetaReport:
         """Whether all checks are "ok"."""
         return all(finding.level == "ok" for finding in self.findings)
 
+    def row_weights(self, y: ArrayLike) -> NDArray[np.float64] | None:
+        """Weights of labelled rows under which their classes have the shares of deployment.
+
+        Other estimators of theta take them as ``sample_weight``. None if the shares have not moved.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_labeled,)
+            Labels of the rows.
+        """
+        shares = self.shares
+        if shares is None or not (shares.has_shifted_ or shares.known_shares is not None):
+            return None
+        labels = column_or_1d(y)
+        named = dict(zip(shares.classes_.tolist(), shares.known_shares_.tolist(), strict=True))
+        return weights_to_shares(labels, named, np.ones(len(labels))) * len(labels)
+
     def __str__(self) -> str:
         low, high = self.interval
         lines = [f"theta = {self.theta:.3f}, interval {low:.3f} to {high:.3f}"]
@@ -60,6 +78,7 @@ def diagnose(
     X_unlabeled: ArrayLike,
     y: ArrayLike | None = None,
     *,
+    known_shares: Any = "auto",
     estimator: RankMixture | None = None,
     scorer: Any = "forest",
     level: float = 0.9,
@@ -81,7 +100,9 @@ def diagnose(
     y : array-like of shape (n_labeled,), optional
         Labels. With them the shares of the known classes among unlabelled rows are estimated as
         well. Where they differ from those of labelled rows, theta is estimated under the new
-        shares, as in a fit with ``known_shares="auto"``.
+        shares.
+    known_shares : "auto", "labeled", array-like or dict, default="auto"
+        As in `lacforest.LACForestClassifier`. "labeled" leaves the check of shares out.
     estimator : RankMixture, optional
         An estimator that was fitted on these tables, such as ``forest.theta_estimator_``, whose
         theta is kept. By default a new one is fitted.
@@ -123,12 +144,20 @@ def diagnose(
     if interval is None:
         raise ValueError("estimator has no interval: fit it with n_bootstrap above 0")
     found = []
-    if y is not None:
-        shares = ShareMixture(level=level, random_state=seed, n_jobs=n_jobs)
+    check_known_shares(known_shares)
+    given = None
+    if not isinstance(known_shares, str):
+        if y is None:
+            raise ValueError("known_shares are shares of classes: pass the labels y as well")
+        given = given_shares(known_shares, np.unique(column_or_1d(y)))
+    if y is not None and (given is not None or known_shares == "auto"):
+        shares = ShareMixture(known_shares=given, level=level, random_state=seed, n_jobs=n_jobs)
         shares.fit(X, y, X_unlabeled)
-        found.append(share_finding(shares))
+        if given is None:
+            found.append(share_finding(shares))
         by_rank = rank_estimate(shares)
-        if shares.has_shifted_ and not is_given and by_rank is not None:
+        is_moved = given is not None or shares.has_shifted_
+        if is_moved and not is_given and by_rank is not None:
             assert shares.interval_ is not None  # n_bootstrap is not 0
             theta, interval, estimator = shares.theta_, shares.interval_, by_rank
     findings = (*estimate_findings(estimator, interval), *found)

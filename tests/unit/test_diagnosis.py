@@ -154,7 +154,7 @@ def test_estimators_that_do_not_fit_the_tables(sound):
 
 def test_labels_of_another_length(sound):
     X, U, y = sound
-    with pytest.raises(ValueError, match="inconsistent numbers of samples|599"):
+    with pytest.raises(ValueError, match="y has 599 labels, but X has 600 rows"):
         diagnose(X, U, y[1:], random_state=0)
 
 
