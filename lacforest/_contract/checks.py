@@ -43,8 +43,7 @@ def check_fit(
     by_rank = rank_estimate(theta.estimator)
     if by_rank is not None and interval is not None:
         findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
-    if deployment.share_shift is not None:
-        findings.append(_share_finding(deployment.share_shift, deployment.known_shares_interval))
+    findings += deployment.findings
     n_labeled, first = rows.n_labeled, 0
     if rows.n_control:
         # Control rows show what known rows of deployment look like.
@@ -76,22 +75,6 @@ def feature_names(estimator: Any) -> Sequence[str]:
 def _information(weight: NDArray[np.float64] | None, n_rows: int) -> float:
     """How many equally weighted rows say as much (Kish)."""
     return n_rows if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def _share_finding(shift: float, interval: Any) -> Finding:
-    if interval is None:
-        return Finding(
-            "class shares",
-            "ok",
-            f"known classes occur in deployment as labelled, as far as can be seen (shift "
-            f"{shift:.1f}).",
-        )
-    return Finding(
-        "class shares",
-        "caution",
-        f"known classes occur in deployment in other shares than labelled (shift {shift:.1f}). "
-        "The estimated shares were used: see known_shares_.",
-    )
 
 
 def _warn_once(deployment: Deployment) -> None:

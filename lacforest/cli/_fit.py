@@ -16,6 +16,7 @@ from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import check_output, writing
+from lacforest.cli._shares import add_known_shares, share_facts, share_rows
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
@@ -36,6 +37,7 @@ examples:
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacextratrees
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
+  lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --known-shares ham=0.9,spam=0.1
 """
 
 
@@ -80,6 +82,7 @@ def add_to(commands: Any) -> None:
         help="share of new rows among unlabelled ones: a number in (0, 1), or a method to estimate "
         f"it: {', '.join(METHODS)} (default: auto)",
     )
+    add_known_shares(parser)
     add(
         "--method",
         choices=tuple(FORESTS),
@@ -114,7 +117,10 @@ def run(given: argparse.Namespace) -> int:
     check_output(given.output, [place.path for places in groups for place in places])
     labeled, unlabeled = read_tables(console, given, groups)
     forest = FORESTS[given.method](
-        theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
+        theta=_theta_of(given),
+        known_shares=given.known_shares,
+        random_state=given.seed,
+        n_jobs=given.jobs,
     )
     if given.trees is not None:
         forest.set_params(n_estimators=given.trees)
@@ -163,6 +169,7 @@ def _facts(
         "new_label": forest.classes_.tolist()[forest.new_class_index_],
         "theta": forest.theta_,
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
+        **share_facts(forest),
         "called_new": predicted[forest.new_label_],
         "trees": len(forest.estimators_),
         "calibration_rows": model.calibrator and len(model.calibrator.calibration_scores_),
@@ -184,6 +191,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("unlabelled", f"{facts['unlabelled_rows']:,} rows"),
         ("columns", columns),
         ("theta", theta_line(facts["theta"], facts["theta_interval"])),
+        *share_rows(facts),
         (
             "new",
             share(facts["called_new"], facts["unlabelled_rows"], "unlabelled rows")
