@@ -20,13 +20,16 @@ RUN = $(call in_venv,$(VENV))
 # Keep stamp files that were created by pattern rules.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
-.PHONY: workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
+.PHONY: first-visit workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, print the results and write a report
 	$(RUN) lacforest demo
+
+first-visit: $(VENV)/.ready-cli $(VENV)/.ready-visit  ## Play the first visit of a new user on two real tables
+	$(RUN) python tools/first_visit.py
 
 test: $(VENV)/.ready-test  ## Run the whole test suite
 	$(RUN) python -m pytest
