@@ -1,4 +1,4 @@
-"""The part of a file's header about deployment: shares of known classes, findings, drift."""
+"""The part of a file's header about deployment: shares, findings, drift, adaptation to a batch."""
 
 from __future__ import annotations
 
@@ -72,6 +72,26 @@ def restore_deployment(estimator: Any, stored: Any) -> None:
         estimator.share_shift_ = float(stored["share_shift"])
     estimator.fit_findings_ = tuple(_restore_finding(entry) for entry in stored["findings"])
     estimator.column_shift_ = _restore_shift(stored.get("column_shift"), estimator.n_features_in_)
+
+
+def encode_adaptation(estimator: Any) -> dict[str, Any]:
+    """Factors of votes and shares of the fit, of a forest that was adapted to a batch."""
+    return {
+        "class_factors": estimator._class_factors.tolist(),
+        "fitted_shares": estimator._fitted_shares.tolist(),
+    }
+
+
+def restore_adaptation(estimator: Any, stored: Any) -> None:
+    """Set what `encode_adaptation` stored."""
+    n_classes = len(estimator.classes_)
+    factors = decode_floats(stored["class_factors"], "class_factors")
+    shares = decode_floats(stored["fitted_shares"], "fitted_shares")
+    if factors.shape != (n_classes,) or (factors <= 0).any():
+        raise ModelFileError("class_factors are not one positive number per class")
+    if shares.shape != (n_classes,) or (shares < 0).any() or abs(shares.sum() - 1.0) > 1e-6:
+        raise ModelFileError("fitted_shares do not belong to the classes")
+    estimator._class_factors, estimator._fitted_shares = factors, shares
 
 
 def _restore_finding(entry: Any) -> Finding:

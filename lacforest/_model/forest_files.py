@@ -26,11 +26,18 @@ from lacforest._model.container import (
     read_header,
     write_container,
 )
-from lacforest._model.deployment_header import encode_deployment, restore_deployment
+from lacforest._model.deployment_header import (
+    encode_adaptation,
+    encode_deployment,
+    restore_adaptation,
+    restore_deployment,
+)
 
 # Version 1 had no interval of theta, up to version 2 a file held one forest, and up to version 3 it
-# had neither shares of classes nor findings.
-VERSION = 4
+# had neither shares of classes nor findings. Version 5 holds a forest adapted to a batch; older
+# readers would predict without the adaptation.
+VERSION = 5
+_NOT_ADAPTED = 4
 _ONE_FOREST = 2
 _TWO_FORESTS = 3
 # Shapes by name of size.
@@ -73,13 +80,15 @@ def save_forest(
         arrays |= {_EXPLORED + name: getattr(explored, name) for name in _FOREST_ARRAYS}
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
     header = classifier_header(estimator) | {
-        "version": VERSION,
+        "version": _NOT_ADAPTED if estimator._class_factors is None else VERSION,
         "has_two_forests": explored is not None,
         "n_labeled": estimator.n_labeled_,
         "ratio": forest.ratio if explored is None else explored.ratio,
         "deployment": encode_deployment(estimator),
         "attachment": attachment,
     }
+    if estimator._class_factors is not None:
+        header["adaptation"] = encode_adaptation(estimator)
     write_container(path, header, arrays, compress)
 
 
@@ -132,6 +141,8 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     estimator.n_labeled_ = float(n_labeled)
     newest = header["version"] > _TWO_FORESTS
     restore_deployment(estimator, header["deployment"] if newest else None)
+    if header["version"] > _NOT_ADAPTED:
+        restore_adaptation(estimator, header["adaptation"])
     for name, array in fitted.items():
         setattr(estimator, name, array)
     estimator._forest = forest

@@ -277,6 +277,17 @@ class TreeViews(Sequence[TreeView]):
         return self._column_order
 
 
+def find_all_of_forest(forest: Any) -> TreeViews:
+    """The trees of a forest that predicts by them alone: not adapted to a batch."""
+    trees = find_trees(forest)
+    if forest._class_factors is not None:
+        raise ValueError(
+            "this forest was adapted to a batch, and its trees alone do not predict as it does: "
+            "export the forest that adapt was called on, or fit again"
+        )
+    return trees
+
+
 def find_trees(forest: Any) -> TreeViews:
     """The trees of a fitted forest of this package, whichever class it is of."""
     if isinstance(forest, Pipeline) or hasattr(forest, "best_estimator_"):

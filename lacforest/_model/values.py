@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,29 @@ def decode_floats(items: Any, where: str) -> NDArray[np.float64]:
     if not np.isfinite(floats).all():
         raise ModelFileError(f"{where} holds numbers that are not finite")
     return floats
+
+
+def encode_array(array: NDArray[Any]) -> dict[str, Any]:
+    """An array of numbers as JSON, in little-endian bytes."""
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    text = base64.b64encode(plain.tobytes()).decode("ascii")
+    return {"dtype": plain.dtype.str, "shape": list(plain.shape), "bytes": text}
+
+
+def decode_array(stored: Any, where: str, dtype: type, ndim: int = 1) -> NDArray[Any]:
+    """The array that `encode_array` was given; floating-point numbers must be finite."""
+    kind = np.dtype(dtype).newbyteorder("<")
+    try:
+        content = base64.b64decode(stored["bytes"], validate=True)
+        shape = tuple(stored["shape"])
+        if stored["dtype"] != kind.str or len(shape) != ndim:
+            raise ModelFileError(f"{where} is of another type or shape")
+        array: NDArray[Any] = np.frombuffer(content, dtype=kind).reshape(shape).astype(dtype)
+    except (KeyError, TypeError, ValueError, binascii.Error) as error:
+        raise ModelFileError(f"{where} is not an array") from error
+    if np.dtype(dtype).kind == "f" and not np.isfinite(array).all():
+        raise ModelFileError(f"{where} holds numbers that are not finite")
+    return array
 
 
 def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:

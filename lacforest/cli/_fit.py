@@ -23,6 +23,8 @@ from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
 from lacforest.tabular import TabularModel, joint_name
 from lacforest.tabular.kinds import CONTENTS
 
+# Share of labelled rows that --calibrate holds out.
+_HELD_OUT = 0.3
 # Number of classes that the summary lists.
 _LISTED = 8
 
@@ -33,6 +35,7 @@ examples:
   lacforest fit train.parquet --target kind --unlabeled june-*.parquet -o model.lac --drop day
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacextratrees
+  lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
 """
 
 
@@ -90,6 +93,12 @@ def add_to(commands: Any) -> None:
         metavar="N",
         help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
     )
+    add(
+        "--calibrate",
+        action="store_true",
+        help="hold 30 %% of the labelled rows out, so that predict has --max-fpr, --fdr and "
+        "--budget, and scores of rows of this fit are honest; takes three fits",
+    )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -109,7 +118,7 @@ def run(given: argparse.Namespace) -> int:
     )
     if given.trees is not None:
         forest.set_params(n_estimators=given.trees)
-    model = TabularModel(forest, make_coder(given))
+    model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
     with (
         console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
         warnings.catch_warnings(record=True) as caught,
@@ -156,6 +165,7 @@ def _facts(
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
         "called_new": predicted[forest.new_label_],
         "trees": len(forest.estimators_),
+        "calibration_rows": model.calibrator and len(model.calibrator.calibration_scores_),
         "findings": finding_facts(forest),
         "drifted": _suspects(model),
         "notes": model.notes,
@@ -180,6 +190,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
             + f", label {facts['new_label']!r}",
         ),
         ("forest", f"{facts['trees']} trees of {facts['features']} features"),
+        *_calibration_line(facts["calibration_rows"]),
         ("time", f"{facts['seconds']:.1f} s"),
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
     ]
@@ -191,6 +202,17 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
             f"id, other units or another season; try --drop {','.join(facts['drifted'])}"
         )
     return lines + [f"warning: {text}" for text in facts["warnings"]]
+
+
+def _calibration_line(n_rows: int | None) -> list[tuple[str, str]]:
+    if n_rows is None:
+        return []
+    return [
+        (
+            "calibrated",
+            f"on {n_rows:,} labelled rows held out: --max-fpr from {1 / (n_rows + 1):.2g}",
+        )
+    ]
 
 
 def finding_facts(forest: BaseLACForest) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from lacforest._utils.arguments import names
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
+from lacforest.cli._rules import add_reasons, add_rules, find_rule
 from lacforest.cli._tables import find_tables
 from lacforest.tabular import Place, TabularModel, table_columns
 
@@ -31,6 +33,8 @@ examples:
   lacforest predict model.lac new.parquet -o scored.parquet --keep id,date
   lacforest predict model.lac new.csv.gz -o - --keep '*' | head
   zcat rows.csv.gz | lacforest predict model.lac - -o scored.csv.gz
+  lacforest predict model.lac new.csv -o scored.csv --budget 50 --explain 3
+  lacforest predict model.lac new.csv -o scored.csv --max-fpr 0.01
 """
 
 
@@ -67,6 +71,7 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="put ' before texts that begin with = + - @, which a spreadsheet would evaluate",
     )
+    add_rules(parser)
     _arguments.add_jobs(parser)
     _arguments.add_reading(parser)
     _arguments.add_common(parser)
@@ -87,21 +92,37 @@ def run(given: argparse.Namespace) -> int:
     keep, notes = _columns_to_keep(model, places[0], given)
     n_columns = len(model.coder.feature_names) + len(keep)
     chunk_rows = min(_MOST_ROWS, _CELLS // n_columns + 1)
+
+    def read(keep: list[str]) -> Iterator[tuple[Place, Any]]:
+        for place in places:
+            for frame in model.iter_file(
+                place, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
+            ):
+                yield place, frame
+
+    rule = find_rule(
+        given,
+        model,
+        lambda: (model.coder.encode(frame, source=str(place)) for place, frame in read([])),
+    )
     unseen: dict[str, tuple[int, str]] = {}
     labels = Counter[Any]()
     with writer.open() as write:
-        for place in places:
-            frames = model.iter_file(
-                place, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
-            )
-            for frame in console.with_bar(frames):
-                scored = model.predict(frame, unseen, str(place))
-                first_row = labels.total() + 1
-                labels.update(scored["predicted_label"].tolist())
-                _copy_columns(frame, keep, scored, first_row)
-                write(scored)
+        for place, frame in console.with_bar(read(keep)):
+            scored = model.predict(frame, unseen, str(place))
+            first = labels.total()
+            if rule is not None or given.explain is not None:
+                X = model.coder.encode(frame, source=str(place))
+                if rule is not None:
+                    rule.apply(model, X, first, scored)
+                if given.explain is not None:
+                    add_reasons(given, model, X, scored)
+            labels.update(scored["predicted_label"].tolist())
+            _copy_columns(frame, keep, scored, first + 1)
+            write(scored)
     facts = _facts(model, labels, unseen)
     facts["notes"] += notes
+    facts["decision"] = None if rule is None else rule.note
     facts |= {"seconds": round(time.perf_counter() - started, 3), "output": str(given.output)}
     console.print_result(facts, _lines(facts))
     return 0
@@ -152,5 +173,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     rows = [("scored", f"{facts['rows']:,} rows in {facts['seconds']:.1f} s")]
     if facts["called_new"] is not None:
         rows.append(("new", share(facts["called_new"], facts["rows"], "rows")))
+    if facts["decision"] is not None:
+        rows.append(("decision", facts["decision"]))
     rows.append(("written", facts["output"]))
     return table_of(rows) + [f"note: {note}" for note in facts["notes"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from abc import abstractmethod
 from typing import Any, Literal, Self
@@ -16,11 +17,13 @@ from lacforest._contract.classifier import ProbabilisticClassifierMixin
 from lacforest._contract.shares import Deployment
 from lacforest._growing.step_two import GrownForest
 from lacforest._input.labels import Labels
+from lacforest._input.parameters import check_level
 from lacforest._input.tables import check_prediction_table
 from lacforest._input.training_data import TrainingRows
 from lacforest._model.arrays import ForestArrays
 from lacforest._model.tree_view import TreeViews
 from lacforest._tree.criterion import AugmentedGiniCriterion
+from lacforest.adaptation import Adaptation, class_factors, describe_batch, estimate_shares
 
 
 class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
@@ -41,6 +44,11 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
 
     # Trees of Step I, where they are not the first part of the ones that predict.
     _explored: ForestArrays | None = None
+    # Of a forest that `adapt` returned: factors of the votes by class code, shares of all classes
+    # in the fit, and the description of the batch, which files do not keep.
+    _class_factors: NDArray[np.float64] | None = None
+    _fitted_shares: NDArray[np.float64] | None = None
+    adaptation_: Adaptation | None = None
 
     @abstractmethod
     def fit(
@@ -89,6 +97,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
         self.n_labeled_ = rows.labeled_total
         self._forest = grown.predicting
         self._explored = grown.exploring
+        self._class_factors = self._fitted_shares = self.adaptation_ = None
 
     # ------------------------------------------------------------------ prediction
 
@@ -157,9 +166,66 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
         return sparse.hstack(paths, format="csr"), self._forest.tree_start.copy()
 
     def _class_probabilities(self, X: ArrayLike) -> NDArray[np.float64]:
+        votes = self._votes(X)
+        if self._class_factors is None:
+            return votes
+        adapted = votes * self._class_factors
+        adapted /= adapted.sum(axis=1, keepdims=True)
+        return adapted
+
+    def _votes(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities by the trees alone, by class code."""
         if not hasattr(self, "_forest"):
             check_is_fitted(self)
         return self._forest.probabilities(check_prediction_table(self, X), self.n_jobs)
+
+    # ------------------------------------------------------------------ another batch
+
+    def adapt(self, X_new: ArrayLike, *, groups: Any = None, level: float = 0.9) -> Self:
+        """A copy of this forest for a batch with other shares of classes; the trees are the same.
+
+        The shares of all classes in the batch, "new" among them, are found by maximum likelihood
+        from squared votes. Probabilities are adapted to these shares, row by row. This is for
+        batches of some hundred rows, and for alarms; on a thousand rows or more, fitting again is
+        more accurate. A new class that the forest has not seen is invisible to it: give `groups`.
+
+        Parameters
+        ----------
+        X_new : array-like, frame or sparse matrix of shape (n_rows, n_features)
+            The batch.
+        groups : NewClassGroups, optional
+            Groups of new rows found so far. Then `adaptation_` also has the share of rows called
+            new that belong to none of them.
+        level : float, default=0.9
+            Of the intervals, which are found by resampling the batch.
+
+        Returns
+        -------
+        forest
+            With `adaptation_`, and with `theta_`, `theta_interval_`, `known_shares_` and
+            `known_shares_interval_` of the batch. This forest stays as it is.
+        """
+        self._check_has_new_class()
+        check_level(level)
+        votes = self._votes(X_new)
+        before = self._fitted_shares
+        if before is None:
+            before = np.append((1 - self.theta_) * self.known_shares_, self.theta_)  # type: ignore
+        found = estimate_shares(votes, before)
+        factors = class_factors(found.shares, before)
+        is_far = None
+        if groups is not None:
+            flagged = np.flatnonzero((votes * factors).argmax(axis=1) == votes.shape[1] - 1)
+            rows = X_new.iloc[flagged] if hasattr(X_new, "iloc") else np.asarray(X_new)[flagged]
+            is_far = groups.is_far(rows) if len(flagged) else np.zeros(0, dtype=bool)
+        batch = describe_batch(found, before, self.known_classes_, len(votes), level, is_far)
+        adapted = copy.copy(self)
+        adapted._class_factors, adapted._fitted_shares = factors, before
+        adapted.adaptation_ = batch
+        adapted.theta_, adapted.theta_interval_ = batch.theta, batch.theta_interval
+        adapted.known_shares_ = batch.known_shares
+        adapted.known_shares_interval_ = batch.known_shares_interval
+        return adapted
 
     @property
     def _step_one_arrays(self) -> ForestArrays:
@@ -174,8 +240,9 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         criterion = None
         if self.theta_ is not None:
+            fitted = self.theta_ if self._fitted_shares is None else float(self._fitted_shares[-1])
             criterion = AugmentedGiniCriterion(
-                self.theta_, self.n_labeled_, float(len(self.unlabeled_score_))
+                fitted, self.n_labeled_, float(len(self.unlabeled_score_))
             )
         return TreeViews(self._forest, criterion, self._column_order())
 

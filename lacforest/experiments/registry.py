@@ -5,6 +5,7 @@ from __future__ import annotations
 from lacforest.experiments._deep_command import DEEP, DEEP_SWEEPS, DEEP_TABLE
 from lacforest.experiments._experiment import Experiment
 from lacforest.experiments._learning_command import ABLATION, SWEEPS, TABLE1
+from lacforest.experiments._life_command import ADAPT, DECISIONS, GROUPS, PROMOTE
 from lacforest.experiments._shift_command import SHIFT
 from lacforest.experiments._suite_command import SUITE
 from lacforest.experiments._theta_command import THETA
@@ -18,6 +19,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         *SWEEPS,
         SHIFT,
         SUITE,
+        GROUPS,
+        ADAPT,
+        DECISIONS,
+        PROMOTE,
         DEEP,
         *DEEP_SWEEPS,
         DEEP_TABLE,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._model.arrays import ForestArrays, split_features
-from lacforest._model.tree_view import find_trees
+from lacforest._model.tree_view import find_all_of_forest
 from lacforest._utils.extras import load_extra
 from lacforest._utils.version import __version__
 
@@ -75,7 +75,7 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     """
     if input_type not in ("float32", "float64"):
         raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
-    trees = find_trees(forest)
+    trees = find_all_of_forest(forest)
     onnx = load_extra("onnx", "onnx")
     helper, types = onnx.helper, onnx.TensorProto
     labels = _label_tensor(onnx, forest.classes_)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lacforest._model.tree_view import TreeView, find_trees
+from lacforest._model.tree_view import TreeView, find_all_of_forest
 
 
 def to_sklearn_like(forest: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def to_sklearn_like(forest: Any) -> dict[str, Any]:
     >>> explanation = explainer(toy.X_unlabeled)  # doctest: +SKIP
     >>> why_new = explanation[..., forest.new_class_index_]  # doctest: +SKIP
     """
-    trees = find_trees(forest)
+    trees = find_all_of_forest(forest)
     return {
         "trees": [_arrays(tree, len(trees)) for tree in trees],
         "internal_dtype": np.float64,

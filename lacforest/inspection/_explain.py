@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,19 +26,20 @@ class Reason:
         Of the row; NaN where it is missing.
     effect : float
         The Shapley value of the column.
+    category : str or None
+        The text that the value stands for, in a column of coded text.
     """
 
     column: str
     value: float
     effect: float
+    category: str | None = None
 
     def __str__(self) -> str:
-        found = (
-            f"{self.column} is missing"
-            if np.isnan(self.value)
-            else (f"{self.column} = {self.value:.6g}")
-        )
-        return f"{found} ({self.effect:+.3f})"
+        if np.isnan(self.value):
+            return f"{self.column} is missing ({self.effect:+.3f})"
+        shown = f"{self.value:.6g}" if self.category is None else self.category
+        return f"{self.column} = {shown} ({self.effect:+.3f})"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,14 @@ class Explanation:
         return f"{probability}: {', '.join(parts)}"
 
 
-def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanation]:
+def explain(
+    estimator: Any,
+    X: ArrayLike,
+    n_columns: int = 3,
+    *,
+    feature_names: Sequence[str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
+) -> list[Explanation]:
     """The columns that raise or lower each row's probability of the new class most.
 
     Parameters
@@ -83,6 +92,10 @@ def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanatio
     X : array-like, frame or sparse matrix of shape (n_rows, n_features)
     n_columns : int, default=3
         Columns per row; all of them where there are fewer.
+    feature_names : list of str, optional
+        Names of the columns; those of the fit by default.
+    categories : dict of str to list of str, optional
+        For columns of text coded as 0, 1, 2 and so on: the texts.
 
     Returns
     -------
@@ -92,6 +105,11 @@ def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanatio
     See Also
     --------
     shap_values : The values of all columns.
+
+    Notes
+    -----
+    Of a forest that was adapted to a batch, the votes of its trees are explained, without the
+    adaptation.
 
     Examples
     --------
@@ -110,14 +128,24 @@ def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanatio
     forest, table = see_as_forest(estimator, X)
     values, base = explain_new_class(forest, table)
     names = check_names(
-        getattr(forest, "feature_names_in_", None), table.shape[1], "feature_names", "feature_{}"
+        getattr(forest, "feature_names_in_", None) if feature_names is None else feature_names,
+        table.shape[1],
+        "feature_names",
+        "feature_{}",
     )
+    texts = {} if categories is None else categories
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :n_columns]
     explanations = []
     for row, (effects, chosen) in enumerate(zip(values, order, strict=True)):
         cells = table[[row]].toarray()[0] if sparse.issparse(table) else table[row]
         reasons = tuple(
-            Reason(names[column], float(cells[column]), float(effects[column])) for column in chosen
+            Reason(
+                names[column],
+                float(cells[column]),
+                float(effects[column]),
+                _category(texts.get(names[column]), float(cells[column])),
+            )
+            for column in chosen
         )
         explanations.append(
             Explanation(
@@ -129,3 +157,10 @@ def explain(estimator: Any, X: ArrayLike, n_columns: int = 3) -> list[Explanatio
             )
         )
     return explanations
+
+
+def _category(texts: Sequence[str] | None, value: float) -> str | None:
+    """The text that a code stands for."""
+    if texts is None or not value.is_integer() or not 0 <= value < len(texts):
+        return None
+    return texts[int(value)]

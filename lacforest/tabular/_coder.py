@@ -157,6 +157,17 @@ class TableCoder:
         """Names of the features; those of a column coded one-hot are ``column=category``."""
         return [name for column in self.columns_ for name in column.feature_names]
 
+    @property
+    def texts_of_codes(self) -> dict[str, tuple[str, ...]]:
+        """Texts that the codes 0, 1, 2 and so on of a feature stand for, by its name."""
+        found = {}
+        for column in self.columns_:
+            if column.kind == "boolean":
+                found[column.name] = ("false", "true")
+            elif column.kind == "text" and column.coding == "ordinal":
+                found[column.name] = column.categories
+        return found
+
     def fit_encode(
         self,
         labeled: Any,

@@ -12,10 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._model.container import ModelFileError
+from lacforest._model.container import ModelFileError, naming_the_file
 from lacforest._model.forest_files import read_attachment, save_forest
 from lacforest._utils.extras import load_extra
 from lacforest._utils.version import __version__
+from lacforest.calibration import NoveltyCalibrator
+from lacforest.calibration.files import decode_calibrator, encode_calibrator
+from lacforest.discovery import NewClassGroups
+from lacforest.discovery.files import decode_groups, encode_groups
 from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
@@ -39,11 +43,18 @@ class TabularModel:
         The forest to fit, with its parameters.
     coder : TableCoder, optional
         The coder of the columns.
+    calibration_size : float or int, optional
+        Labelled rows that `fit` holds out for a `NoveltyCalibrator`; without it there is none.
 
     Attributes
     ----------
     forest, coder
         As given; fitted by `fit`.
+    calibrator : NoveltyCalibrator or None
+        Of the forest. With it, rows that took part in the fit get the scores of fits that did not
+        use them.
+    groups : NewClassGroups or None
+        Groups of new rows found so far.
     target : str or None
         The column of labels; None if the model was not fitted on a table.
     version : str or None
@@ -67,10 +78,16 @@ class TabularModel:
     """
 
     def __init__(
-        self, forest: BaseLACForest | None = None, coder: TableCoder | None = None
+        self,
+        forest: BaseLACForest | None = None,
+        coder: TableCoder | None = None,
+        calibration_size: float | int | None = None,
     ) -> None:
         self.forest: BaseLACForest = LACForestClassifier() if forest is None else forest
         self.coder = TableCoder() if coder is None else coder
+        self.calibration_size = calibration_size
+        self.calibrator: NoveltyCalibrator | None = None
+        self.groups: NewClassGroups | None = None
         self.target: str | None = None
         self.version: str | None = __version__
         self.notes: list[str] = []
@@ -132,7 +149,17 @@ class TabularModel:
         # Frames, so that warnings and findings of the fit name the columns. The forest itself takes
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))
-        self.forest.fit(X, tables.y, X_unlabeled=X_unlabeled)
+        self.groups = self.calibrator = None
+        if self.calibration_size is None:
+            self.forest.fit(X, tables.y, X_unlabeled=X_unlabeled)
+        else:
+            calibrator = NoveltyCalibrator(
+                self.forest,
+                calibration_size=self.calibration_size,
+                random_state=self.forest.random_state,
+            ).fit(X, tables.y, X_unlabeled=X_unlabeled)
+            calibrator.unlabeled_scores()
+            self.calibrator, self.forest = calibrator, calibrator.estimator_
         del self.forest.feature_names_in_
         self.coder, self.target, self.notes = coder, target, coder.notes_
         self.version = __version__
@@ -178,6 +205,8 @@ class TabularModel:
         if hasattr(forest, "feature_names_in_"):  # a forest fitted on a frame predicts on frames
             table = _named(X, self.coder)
         probabilities, new = forest.predict_proba(table), forest.new_class_index_
+        if self.calibrator is not None:
+            _make_honest(probabilities, self.calibrator, X)
         known = [place for place in range(len(forest.classes_)) if place != new]
         order = known if new is None else [new, *known]
         values = [
@@ -224,11 +253,15 @@ class TabularModel:
         The `load` of the forest's class also reads the file, and returns the forest alone.
         """
         check_is_fitted(self.forest)
-        attachment = {
+        attachment: dict[str, Any] = {
             "table": self.coder.to_dict(),
             "target": self.target,
             "lacforest": __version__,
         }
+        if self.calibrator is not None:
+            attachment["calibration"] = encode_calibrator(self.calibrator)
+        if self.groups is not None:
+            attachment["groups"] = encode_groups(self.groups)
         save_forest(self.forest, path, compress=True, attachment=attachment)
 
     @classmethod
@@ -265,7 +298,31 @@ class TabularModel:
                 f"{len(model.coder.feature_names)} features, but its trees {forest.n_features_in_}"
             )
         model.target, model.version = target, version
+        with naming_the_file(path):
+            if "calibration" in attachment:
+                model.calibrator = decode_calibrator(attachment["calibration"], forest)
+            if "groups" in attachment:
+                model.groups = decode_groups(attachment["groups"], forest.n_features_in_)
         return model
+
+
+def _make_honest(
+    probabilities: NDArray[np.float64], calibrator: NoveltyCalibrator, X: NDArray[np.float64]
+) -> None:
+    """Give rows of the fit the probability of "new" by fits that did not use them, in place."""
+    new = calibrator.estimator_.new_class_index_
+    scores, _, is_fitted = calibrator.judge(X)
+    if not is_fitted.any():
+        return
+    rows = probabilities[is_fitted]
+    score = np.clip(scores[is_fitted], 0.0, 1.0)
+    known = np.delete(rows, new, axis=1)
+    total = known.sum(axis=1, keepdims=True)
+    # Where no tree votes for a known class, all of them are equally likely.
+    known = np.divide(known, total, where=total > 0, out=np.full_like(known, 1 / known.shape[1]))
+    rows[:, np.arange(rows.shape[1]) != new] = known * (1.0 - score[:, None])
+    rows[:, new] = score
+    probabilities[is_fitted] = rows
 
 
 def _named(table: NDArray[np.float64], coder: TableCoder) -> Any:

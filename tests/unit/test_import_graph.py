@@ -22,6 +22,8 @@ LAYERS = (
     ("_model",),
     ("_growing",),
     ("_contract",),
+    ("calibration", "discovery"),
+    ("adaptation",),
     ("ensemble", "metrics", "datasets"),
     ("model_selection", "export", "tabular"),
     ("baselines", "neural", "inspection"),

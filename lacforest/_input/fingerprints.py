@@ -1,0 +1,36 @@
+"""Fingerprints of rows, by which equal rows are recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+
+def fingerprints(X: Any) -> NDArray[np.uint64]:
+    """A 64-bit number per row: equal rows have equal ones, other rows practically never."""
+    table = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=0,
+    )
+    if sparse.issparse(table):
+        table = table.toarray()
+    table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN, and no negative zero
+    bits = np.ascontiguousarray(table).view(np.uint64)
+    columns = np.arange(1, bits.shape[1] + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        mixed = _mix(bits ^ _mix(columns * np.uint64(0x9E3779B97F4A7C15)))
+        return _mix(mixed.sum(axis=1, dtype=np.uint64))
+
+
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The output function of SplitMix64, a bijection in which every bit affects every other."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,6 @@
+"""Several new classes: groups of rows that look new, their names over time, their promotion."""
+
+from lacforest.discovery._description import Group, GroupColumn
+from lacforest.discovery._groups import NewClassGroups
+
+__all__ = ["Group", "GroupColumn", "NewClassGroups"]

@@ -1,0 +1,75 @@
+"""The space in which rows are grouped: known classes have unit spread in all directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.covariance import LedoitWolf
+from sklearn.utils import check_array
+
+# Added to the covariance, in units of its mean variance, so that no direction is blown up.
+_RIDGE = 1e-4
+
+
+def as_dense(X: Any, name: str) -> NDArray[np.float64]:
+    """A table of numbers, in which NaN is missing."""
+    table = check_array(
+        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", input_name=name
+    )
+    dense: NDArray[np.float64] = table.toarray() if sparse.issparse(table) else table
+    return dense
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """A linear map of rows, found from labelled ones.
+
+    Attributes
+    ----------
+    fill : ndarray of shape (n_features,)
+        Values that replace missing ones: medians of labelled rows.
+    matrix : ndarray of shape (n_features, n_features)
+        Rows times this matrix have the identity as covariance within known classes.
+    class_means : ndarray of shape (n_known_classes, n_features)
+        Means of the known classes, mapped.
+    """
+
+    fill: NDArray[np.float64]
+    matrix: NDArray[np.float64]
+    class_means: NDArray[np.float64]
+
+    def apply(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows with missing values filled, mapped."""
+        mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
+        return mapped
+
+
+def find_whitening(
+    X: NDArray[np.float64], codes: NDArray[np.intp], flagged: NDArray[np.float64]
+) -> Whitening:
+    """The map that whitens the rows of labelled classes around their means.
+
+    Columns are first brought to one scale, so that units do not matter: the deviation of labelled
+    rows or, where those are constant, of flagged rows. Missing values are replaced by the median of
+    labelled rows, which leaves a row without an opinion in that column.
+    """
+    with_value = ~np.isnan(X).all(axis=0)
+    fill = np.zeros(X.shape[1])
+    fill[with_value] = np.nanmedian(X[:, with_value], axis=0)
+    X, flagged = np.where(np.isnan(X), fill, X), np.where(np.isnan(flagged), fill, flagged)
+    scale = X.std(axis=0)
+    scale = np.where(scale > 0, scale, flagged.std(axis=0))
+    scale = np.where(scale > 0, scale, 1.0)
+    means = np.array([X[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
+    spread = (X - means[codes]) / scale
+    covariance = LedoitWolf(assume_centered=True).fit(spread).covariance_
+    covariance = covariance + _RIDGE * max(np.trace(covariance) / len(covariance), _RIDGE) * np.eye(
+        len(covariance)
+    )
+    variances, directions = np.linalg.eigh(covariance)
+    matrix = directions / np.sqrt(variances) / scale[:, None]
+    return Whitening(fill, matrix, means @ matrix)
