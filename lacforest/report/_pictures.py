@@ -20,8 +20,8 @@ _INK_PARAMETERS = (
 )
 # Families with the letters of Chinese, Japanese and Korean, which the standard font lacks.
 _WIDE_FONTS = ("Noto Sans CJK JP", "WenQuanYi Zen Hei", "Arial Unicode MS", "Microsoft YaHei")
-# About the width of a phone, so that letters of 9 points are at least 11 pixels high there.
-_INCHES = (4.4, 3.1)
+# Narrow, so that the smallest letters are 11 pixels high on a phone of 390 pixels.
+_INCHES = (3.9, 2.9)
 _DPI = 200
 
 
@@ -80,10 +80,10 @@ def _shared_style() -> dict[str, Any]:
         "axes.facecolor": "none",
         "font.family": ["DejaVu Sans", *(name for name in _WIDE_FONTS if name in installed)],
         "font.size": 10,
-        "axes.titlesize": 10.5,
-        "legend.fontsize": 9,
-        "xtick.labelsize": 9,
-        "ytick.labelsize": 9,
+        "axes.titlesize": 10,
+        "legend.fontsize": 9.5,
+        "xtick.labelsize": 9.5,
+        "ytick.labelsize": 9.5,
     }
 
 
