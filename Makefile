@@ -20,13 +20,16 @@ RUN = $(call in_venv,$(VENV))
 # Keep stamp files that were created by pattern rules.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
-.PHONY: workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
+.PHONY: first-visit look workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, print the results and write a report
 	$(RUN) lacforest demo
+
+first-visit: $(VENV)/.ready-cli $(VENV)/.ready-visit  ## Play the first visit of a new user on two real tables
+	$(RUN) python tools/first_visit.py
 
 test: $(VENV)/.ready-test  ## Run the whole test suite
 	$(RUN) python -m pytest
@@ -58,6 +61,13 @@ bench: $(VENV)/.ready-asv  ## Run every benchmark once
 
 docs: $(VENV)/.ready-docs  ## Build the documentation into docs/_build/html
 	$(RUN) sphinx-build -W --keep-going -b html docs docs/_build/html
+
+# The browser is not a requirement: without one, the pages are not looked at.
+LOOK = index quickstart command api auto_examples/learning/plot_figure_1 api/generated/lacforest.LACForestClassifier
+look: docs  ## Look at pages of the documentation in a browser, wide and narrow, light and dark
+	if command -v chromium chromium-browser >/dev/null; then \
+	  $(RUN) python tools/look_at_pages.py $(LOOK:%=docs/_build/html/%.html); \
+	else echo 'no chromium: the pages were not looked at'; fi
 
 # The sdist contains the committed files, and the wheel is built from the sdist. auditwheel determines
 # the oldest C library that the wheel works with.

@@ -20,6 +20,7 @@ from lacforest._input.tables import (
     check_unlabeled_table,
     column_names,
 )
+from lacforest._input.transformed import warn_if_untransformed
 from lacforest._input.weights import labeled_weights
 
 _MAX_KNOWN = 65_534
@@ -188,6 +189,7 @@ def check_training_rows(
     parts = [table]
     if X_unlabeled is not None:
         parts.append(check_unlabeled_table(estimator, X_unlabeled, names, options))
+        warn_if_untransformed(*parts)
     n_unlabeled = int(marked.sum()) if X_unlabeled is None else parts[1].shape[0]
     order = None
     if marked.any() or not kept.all():

@@ -22,6 +22,11 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(before)
 
 
+def current_watcher() -> Watcher | None:
+    """The watcher of the innermost `watching` block, if there is one."""
+    return _watcher.get()
+
+
 def tell(what: str, n_done: int, n_total: int) -> None:
     """Report progress to the current watcher, if there is one."""
     watcher = _watcher.get()

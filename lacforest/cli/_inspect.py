@@ -65,6 +65,8 @@ def _facts(model: TabularModel, path: Path) -> dict[str, Any]:
         entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
         if column.kind == "text":
             entry |= {"coding": column.coding, "categories": list(column.categories)}
+        if column.kind == "date":
+            entry |= {"parts": list(column.parts), "since": column.since}
         columns.append(entry | {"importance": importance})
         first = end
     labels, new = forest.classes_.tolist(), forest.new_class_index_
@@ -132,6 +134,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
             some = ", ".join(map(_shortened, column["categories"][:_SHOWN]))
             more = ", ..." if len(column["categories"]) > _SHOWN else ""
             line += f", {column['coding']}: {some}{more}"
+        if column["kind"] == "date":
+            line += f": {', '.join(column['parts'])}"
         lines.append(line)
     if len(ranked) > _SHOWN:
         lines.append(f"  and {len(ranked) - _SHOWN} more")

@@ -24,9 +24,10 @@ from lacforest._model.arrays import ForestArrays
 from lacforest._model.tree_view import TreeViews
 from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest.adaptation import Adaptation, class_factors, describe_batch, estimate_shares
+from lacforest.ensemble.callbacks import CallbackSupport
 
 
-class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
+class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator):
     """Prediction, inspection and files of every forest that learns with an augmented class.
 
     A subclass brings its parameters and `fit`.

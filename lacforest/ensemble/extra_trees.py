@@ -35,6 +35,7 @@ from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
+from lacforest.ensemble.callbacks import report_to_callbacks
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
@@ -200,6 +201,7 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     @keyword_only_fit
+    @report_to_callbacks
     def fit(
         self,
         X: ArrayLike,

@@ -33,6 +33,7 @@ from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
+from lacforest.ensemble.callbacks import report_to_callbacks
 
 _UNEXPLORED = (
     "Step I found no feasible split: every tree starts from its root alone, and the pseudo-labels "
@@ -238,6 +239,7 @@ class LACForestClassifier(BaseLACForest):
         self.verbose = verbose
 
     @keyword_only_fit
+    @report_to_callbacks
     def fit(
         self,
         X: ArrayLike,

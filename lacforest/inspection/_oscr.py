@@ -151,8 +151,8 @@ class OSCRDisplay:
         ax.set(
             xlim=(-0.02, 1.02),
             ylim=(0, 1.02),
-            xlabel="share of new rows that count as known",
-            ylabel="share of known rows classified correctly",
+            xlabel="new rows that count as known",
+            ylabel="known rows classified correctly",
         )
         ax.legend(loc="lower right", frameon=False)
         self.ax_ = ax

@@ -18,7 +18,7 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+main { max-width: 76rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; }
 h2 { font-size: 1.15rem; margin: 2.25rem 0 .75rem; }
 p { margin: .5rem 0; } .soft { color: var(--soft); }
@@ -27,15 +27,22 @@ p { margin: .5rem 0; } .soft { color: var(--soft); }
 .card { background: var(--card); border-radius: .6rem; padding: .75rem .9rem; }
 .card b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .card span { color: var(--soft); font-size: .85rem; }
-.pictures { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
-figure { margin: 0; max-width: 34rem; background: var(--card); border-radius: .6rem;
-  padding: .75rem; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem; }
+figure { margin: 0; flex: 1 1 20rem; min-width: min(20rem, 100%); max-width: 36rem;
+  background: var(--card); border-radius: .6rem; padding: .75rem; }
 figure img { display: block; width: 100%; height: auto; }
 figcaption { color: var(--soft); font-size: .875rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .925rem; }
 th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; }
+table { width: 100%; }
+.pairs thead { position: absolute; clip-path: inset(50%); }
+.pairs tbody { display: grid; column-gap: 2.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
+.pairs tr { display: flex; justify-content: space-between; gap: 1rem;
+  border-bottom: 1px solid var(--line); }
+.pairs td { border: 0; overflow-wrap: anywhere; }
+.pairs td:last-child { padding-right: 0; text-align: right; }
 ul.findings { list-style: none; padding: 0; margin: 0; }
 ul.findings li { padding: .5rem 0 .5rem 1.6rem; position: relative;
   border-bottom: 1px solid var(--line); }
@@ -102,7 +109,9 @@ def _table(table: Table) -> str:
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
     )
-    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+    # Pairs of a name and a value stand side by side where the screen is wide.
+    kind = ' class="pairs"' if all(len(row) == 2 for row in table.rows) else ""
+    return f'<div class="scroll"><table{kind}>{head}<tbody>{body}</tbody></table></div>'
 
 
 def _section(section: Section) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,11 @@ _INK_PARAMETERS = (
     "xtick.color",
     "ytick.color",
 )
+# Families with the letters of Chinese, Japanese and Korean, which the standard font lacks.
+_WIDE_FONTS = ("Noto Sans CJK JP", "WenQuanYi Zen Hei", "Arial Unicode MS", "Microsoft YaHei")
+# Narrow, so that the smallest letters are 11 pixels high on a phone of 390 pixels.
+_INCHES = (3.9, 2.9)
+_DPI = 200
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class Picture:
 
 
 def draw(
-    plot: Callable[[Any], Any], *, alt: str, caption: str, size: tuple[float, float] = (6.0, 4.0)
+    plot: Callable[[Any], Any], *, alt: str, caption: str, size: tuple[float, float] = _INCHES
 ) -> Picture:
     """Draw on a transparent background, with dark and with light text.
 
@@ -47,7 +53,7 @@ def draw(
     plot : callable
         Draws into the given axes.
     alt, caption : str
-    size : tuple of float, default=(6.0, 4.0)
+    size : tuple of float
         In inches.
 
     Returns
@@ -60,9 +66,25 @@ def draw(
     images = []
     light: Any = {}
     for style in (light, dark):
-        with mpl.rc_context({**style, "figure.facecolor": "none", "axes.facecolor": "none"}):
+        with mpl.rc_context({**style, **_shared_style()}):
             images.append(_encode(plot, size))
     return Picture(images[0], images[1], alt, caption)
+
+
+def _shared_style() -> dict[str, Any]:
+    from matplotlib import font_manager
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return {
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+        "font.family": ["DejaVu Sans", *(name for name in _WIDE_FONTS if name in installed)],
+        "font.size": 10,
+        "axes.titlesize": 10,
+        "legend.fontsize": 9.5,
+        "xtick.labelsize": 9.5,
+        "ytick.labelsize": 9.5,
+    }
 
 
 def _encode(plot: Callable[[Any], Any], size: tuple[float, float]) -> str:
@@ -71,5 +93,8 @@ def _encode(plot: Callable[[Any], Any], size: tuple[float, float]) -> str:
     figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
     plot(figure.subplots())
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=144, transparent=True)
+    with warnings.catch_warnings():
+        # Letters that no installed font has become boxes; the text beside the plot has them.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(content, format="png", dpi=_DPI, transparent=True)
     return f"data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}"
