@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.fingerprints import fingerprints
@@ -16,6 +17,7 @@ from lacforest._input.tables import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
 from lacforest.discovery._merging import WardTree, merge_groups, typical_gap
 from lacforest.discovery._naming import NamedCentroids
+from lacforest.discovery._promotion import check_verified, next_shares
 from lacforest.discovery._whitening import as_dense, find_whitening
 
 # Share of flagged rows that the tree is built of, the surest ones.
@@ -36,8 +38,9 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
     """Groups of rows that look new, by Ward's criterion in a space that known classes define.
 
     To a forest "new" is one class. Here rows that it called new are told apart: columns are
-    combined so that every known class has about unit spread in all directions, and the surest rows
-    are merged by Ward's criterion. All other rows join the nearest group.
+    combined so that known classes have about the same spread in all directions, and the surest rows
+    are merged by Ward's criterion, with some steps of k-means after it. All other rows join the
+    nearest group.
 
     Parameters
     ----------
@@ -201,8 +204,11 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         centroids = np.array(
             [mapped[groups == g].mean(axis=0) for g in range(int(groups.max()) + 1)]
         )
-        left = groups < 0
-        groups[left] = _distances(mapped[left], centroids).argmin(axis=1)
+        # A few steps of k-means correct rows that were merged early.
+        means = KMeans(len(centroids), init=centroids, n_init=1).fit(mapped[chosen])
+        groups = means.predict(mapped).astype(np.intp)
+        # Unused numbers, where k-means emptied a group, are closed up.
+        groups = np.unique(groups, return_inverse=True)[1]
         return groups
 
     def _show_stored(self) -> None:
