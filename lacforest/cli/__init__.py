@@ -12,7 +12,19 @@ from lacforest._model.container import ModelFileError
 from lacforest._utils.extras import MissingExtraError
 from lacforest._utils.printable import printable
 from lacforest._utils.version import __version__
-from lacforest.cli import _demo, _experiments, _fit, _inspect, _predict, _report, _theta
+from lacforest.cli import (
+    _adapt,
+    _demo,
+    _experiments,
+    _fit,
+    _groups,
+    _inspect,
+    _predict,
+    _promote,
+    _report,
+    _theta,
+    _watch,
+)
 from lacforest.cli._arguments import OneLineParser
 from lacforest.cli._output import OutputError
 from lacforest.tabular import TableError
@@ -20,7 +32,19 @@ from lacforest.tabular import TableError
 # In the order of --help. A command is a module with a function add_to(commands), which adds a
 # parser with the default `run`: a function that takes the parsed arguments and returns the exit
 # code.
-COMMANDS = (_fit, _predict, _theta, _report, _inspect, _demo, _experiments)
+COMMANDS = (
+    _fit,
+    _predict,
+    _theta,
+    _report,
+    _inspect,
+    _adapt,
+    _watch,
+    _groups,
+    _promote,
+    _demo,
+    _experiments,
+)
 
 _FAILED, _MISTAKE, _STOPPED = 1, 2, 130
 # Errors that the user can correct; all others are defects of lacforest.
@@ -36,8 +60,11 @@ examples:
   lacforest theta labelled.csv prod.csv --target label
   lacforest report model.lac new.csv -o report.html
   lacforest inspect model.lac
+  lacforest watch model.lac may.csv june.csv --figure history.png
+  lacforest groups model.lac june.csv --labelled labelled.csv -o groups.csv
 
-exit codes: 0 success, 1 failure, 2 error in the command or its files, 130 interrupted
+exit codes: 0 success, 1 failure, 2 error in the command or its files, 3 alarm of lacforest watch,
+130 interrupted
 """
 
 

@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.covariance import LedoitWolf
 from sklearn.utils import check_array
 
+from lacforest._input.fingerprints import fingerprints
+
 # Added to the covariance, in units of its mean variance, so that directions in which known rows
 # hardly vary do not drown the others; and the power of the covariance that is divided by (full
 # whitening: 1). Chosen together among some forty settings; see the page on experiments.
@@ -74,3 +76,15 @@ def find_whitening(
     variances, directions = np.linalg.eigh(covariance)
     matrix = directions / variances ** (_POWER / 2) / scale[:, None]
     return Whitening(fill, matrix, means @ matrix)
+
+
+def canonical_order(rows: NDArray[np.float64]) -> NDArray[np.intp]:
+    """An order that depends on the values of rows alone, and is random otherwise."""
+    order: NDArray[np.intp] = np.argsort(fingerprints(rows), kind="stable")
+    return order
+
+
+def distances_to(rows: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distance of each row to each centroid, without a table of three dimensions."""
+    columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
+    return np.column_stack(columns) if columns else np.empty((len(rows), 0))
