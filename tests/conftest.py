@@ -17,6 +17,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile(
     "fuzz", parent=hypothesis.settings.get_profile("default"), max_examples=20_000
 )
+# tools/mutants.py: which example fails does not matter, so none is made smaller.
+hypothesis.settings.register_profile(
+    "mutants",
+    parent=hypothesis.settings.get_profile("ci"),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 _IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 hypothesis.settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if _IN_CI else "default")

@@ -196,9 +196,9 @@ def fit_all() -> dict[str, dict[str, str]]:
     digests = {}
     for name, make in configurations().items():
         forest, given = make()
-        if "known_shares" in forest.get_params():
-            # What builds without the parameter do.
-            forest.set_params(known_shares="labeled")
+        # What builds without these parameters do.
+        of_old = {"known_shares": "labeled", "pseudo_cap": None}
+        forest.set_params(**{k: v for k, v in of_old.items() if k in forest.get_params()})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             digests[name] = results(forest.fit(**given), given)

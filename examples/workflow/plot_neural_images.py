@@ -16,6 +16,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 from sklearn.datasets import load_digits
 
 from lacforest.neural import DeepLACForestClassifier
@@ -33,12 +34,13 @@ for number, (image, kind) in enumerate(zip(digits.images, digits.target, strict=
 # %%
 # Reading
 # -------
-# Images are arrays of bytes of shape (n_images, channels, height, width). All files must have one size; use the Pillow library to
-# resize photographs.
-def read_images(files):
-    """Grey images as bytes."""
-    grey = [plt.imread(file)[:, :, 0] for file in files]
-    return (255 * np.stack(grey)).astype(np.uint8)[:, None]
+# Images are arrays of bytes of shape (n_images, channels, height, width). Pillow opens files of any kind and size and brings them
+# to one size. The digits are grey and small; for photographs, use ``mode="RGB"`` and ``size=(32, 32)``, for example.
+def read_images(files, size=(8, 8), mode="L"):
+    """Images as bytes, channels first."""
+    pixels = [np.asarray(Image.open(file).convert(mode).resize(size)) for file in files]
+    images = np.stack(pixels)
+    return images[:, None] if mode == "L" else images.transpose(0, 3, 1, 2)
 
 
 known_files = sorted((folder / "known").glob("*/*.png"))
@@ -62,13 +64,18 @@ print(f"{np.mean((predicted == '<new>') == is_new):.1%} of the images are flagge
 # %%
 # Contact sheet
 # -------------
-# The 40 images with the highest novelty scores. File names, which the forest has not seen, begin with the digit; a red title marks
-# an image of a known kind.
-order = np.argsort(-forest.novelty_score(production))[:40]
-figure, panels = plt.subplots(4, 10, figsize=(9, 4.2))
-for panel, number in zip(panels.flat, order, strict=True):
+# The flagged images, most novel first, with the names of their files. The forest has not seen these names, which begin with the
+# digit; a red title marks an image of a known kind.
+score = forest.novelty_score(production)
+flagged = np.flatnonzero(predicted == forest.new_label_)
+flagged = flagged[np.argsort(-score[flagged])]
+print(f"{len(flagged)} images are flagged; the sheet shows every {len(flagged) // 40}th")
+figure, panels = plt.subplots(4, 10, figsize=(9, 4.6))
+for panel, number in zip(panels.flat, flagged[:: len(flagged) // 40], strict=False):
     panel.imshow(production[number, 0], cmap="gray")
-    panel.set_title(truth[number], size=8, color="black" if is_new[number] else "red")
+    panel.set_title(
+        production_files[number].stem, size=7, color="black" if is_new[number] else "red"
+    )
     panel.axis("off")
-figure.suptitle("Most novel images")
+figure.suptitle("Flagged images")
 plt.show()

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.bins import ColumnBins, code_by_bins, n_bins, sampled_rows
+from lacforest._coding.ranks import code_columns, in_column_blocks
 from lacforest._input.tables import RowStack
+from lacforest._tree.bins import move_to_edges
 from lacforest._tree.ranks import (
     CodedColumns,
     ColumnValues,
@@ -30,14 +32,17 @@ class CodedTable:
     table : RowStack
     columns : CodedColumns
         Written once per fit, then only read.
+    bins : tuple of ColumnBins or None
+        What the codes of each column stand for; None where they are the exact ranks of its values.
     """
 
     table: RowStack
     columns: CodedColumns
+    bins: tuple[ColumnBins, ...] | None = None
 
     @cached_property
     def values(self) -> ColumnValues:
-        """The distinct values of all columns; random cuts are drawn between them."""
+        """A value per code of all columns; random cuts are drawn between them."""
         return ColumnValues(
             [self._distinct_values(feature) for feature in range(self.table.n_features)]
         )
@@ -51,7 +56,9 @@ class CodedTable:
         thresholds = np.zeros(len(nodes))
         no_nodes = np.zeros(len(nodes), dtype=bool)
         for feature, members in _members_by_feature(nodes, no_nodes, self.table.n_features):
-            assign_thresholds(nodes, members, self._distinct_values(feature), thresholds)
+            assign_thresholds(
+                nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
+            )
         return thresholds
 
     def replace_cuts(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
@@ -66,7 +73,9 @@ class CodedTable:
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
         for feature, members in _members_by_feature(nodes, skip, self.table.n_features):
-            assign_thresholds(nodes, members, self._distinct_values(feature), None)
+            assign_thresholds(
+                nodes, members, self._distinct_values(feature), None, self._edges(feature)
+            )
 
     def replace_thresholds(self, nodes: NDArray[Any]) -> None:
         """Write cuts in place of the thresholds that random cuts left in inner nodes."""
@@ -74,16 +83,54 @@ class CodedTable:
         for feature, members in _members_by_feature(nodes, no_nodes, self.table.n_features):
             code_thresholds(nodes, members, self.values.values[feature])
 
+    def move_to_edges(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
+        """Move thresholds that random cuts left inside bins to the edges of these bins.
+
+        Codes and values then divide all rows alike. Nodes to skip hold no thresholds.
+        """
+        if self.bins is None or all(bins.edges is None for bins in self.bins):
+            return
+        if skip is None:
+            skip = np.zeros(len(nodes), dtype=bool)
+        for feature, members in _members_by_feature(nodes, skip, self.table.n_features):
+            bins = self.bins[feature]
+            if bins.edges is not None:
+                move_to_edges(nodes, members, bins.values, bins.edges)
+
+    def _edges(self, feature: int) -> NDArray[np.float64] | None:
+        return None if self.bins is None else self.bins[feature].edges
+
     def _distinct_values(self, feature: int) -> NDArray[np.float64]:
-        """Values of one column by code, scattered back so that no fit has to keep them."""
+        """Values of one column by code; exact ones are scattered back, so that none are kept."""
+        if self.bins is not None:
+            return self.bins[feature].values
         values = np.empty(self.columns.n_codes[feature] + 1)  # one more for missing values
         values[self.columns.columns[feature]] = self.table.column(feature)
         return values[:-1]
 
 
-def code_table(table: RowStack, n_jobs: int | None) -> CodedTable:
-    """Code every column of a table by exact ranks."""
-    return CodedTable(table, code_columns(table, n_jobs))
+def code_table(table: RowStack, n_jobs: int | None, max_bins: Any = None) -> CodedTable:
+    """Code every column of a table: by exact ranks, or by at most `max_bins` bins.
+
+    Parameters
+    ----------
+    table : RowStack
+    n_jobs : int or None
+    max_bins : int, "auto" or None, default=None
+        Columns without more distinct values keep exact ranks. None codes all columns by exact
+        ranks; "auto" does so up to `ROWS_TO_BIN` rows.
+    """
+    most = n_bins(max_bins, table.n_rows)
+    if most is None:
+        return CodedTable(table, code_columns(table, n_jobs))
+    sample = sampled_rows(table.n_rows)
+    coded = in_column_blocks(code_by_bins, table, n_jobs, most, sample)
+    columns = CodedColumns(
+        [codes for codes, _, _ in coded],
+        [len(bins.values) for _, bins, _ in coded],
+        [has_missing for _, _, has_missing in coded],
+    )
+    return CodedTable(table, columns, tuple(bins for _, bins, _ in coded))
 
 
 def _members_by_feature(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,10 @@ def _installed_memory() -> int | None:
         return None
 
 
-def code_columns(table: RowStack, n_jobs: int | None) -> CodedColumns:
-    """Rank-code every column of the table, in threads over blocks of columns."""
-    _check_memory(table)
+def in_column_blocks(
+    code_block: Callable[..., list[Any]], table: RowStack, n_jobs: int | None, *arguments: Any
+) -> list[Any]:
+    """What code_block(table, features, *arguments) says of all columns, by blocks in threads."""
     n_features = table.n_features
     # Coding is a small part of a fit: limit threads so that their scratch memory stays below a
     # third of the codes themselves.
@@ -76,11 +78,17 @@ def code_columns(table: RowStack, n_jobs: int | None) -> CodedColumns:
     n_threads = useful_threads(n_threads, table.n_rows * n_features, _CELLS_PER_THREAD)
     n_blocks = min(n_features, n_threads if n_threads == 1 else 4 * n_threads)
     blocks = in_threads(
-        _code_block,
-        [(table, range(first, end)) for first, end in spans(n_features, n_blocks)],
+        code_block,
+        [(table, range(first, end), *arguments) for first, end in spans(n_features, n_blocks)],
         n_threads,
     )
-    coded = [column for block in blocks for column in block]
+    return [column for block in blocks for column in block]
+
+
+def code_columns(table: RowStack, n_jobs: int | None) -> CodedColumns:
+    """Rank-code every column of the table, in threads over blocks of columns."""
+    _check_memory(table)
+    coded = in_column_blocks(_code_block, table, n_jobs)
     return CodedColumns(
         [codes for codes, _, _ in coded],
         [n_codes for _, n_codes, _ in coded],

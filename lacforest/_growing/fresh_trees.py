@@ -54,13 +54,12 @@ def refine_fresh(
     label_seeds: NDArray[np.uint64],
 ) -> Refinement:
     """Fresh trees of both kinds, those on pseudo-labels first."""
-    hard = refine_on_pseudo_labels(grower, replace(plan, seeds=plan.seeds[: kinds.n_hard]))
+    hard = refine_on_pseudo_labels(grower, plan.take_trees(0, kinds.n_hard))
     if kinds.n_drawn == 0:
         return hard
     soft = soften(grower, explored, hard.arrays)
     first = kinds.n_hard if kinds.keeps_hard else 0
-    drawn_plan = replace(plan, seeds=plan.seeds[first:])
-    drawn = refine_on_drawn_labels(grower, drawn_plan, soft, label_seeds[first:])
+    drawn = refine_on_drawn_labels(grower, plan.take_trees(first), soft, label_seeds[first:])
     if not kinds.keeps_hard:
         return drawn
     return Refinement(
@@ -82,7 +81,13 @@ def refine_on_drawn_labels(
     labeled = rows.classes[: rows.n_labeled]
 
     def classes_of_tree(tree: int) -> NDArray[np.uint16]:
-        return np.concatenate([labeled, soft.draw(int(label_seeds[tree]))])
+        seed = int(label_seeds[tree])
+        if plan.sample is None or plan.sample_seeds is None:
+            return np.concatenate([labeled, soft.draw(seed)])
+        classes = rows.classes.copy()
+        taken = plan.sample.unlabeled_rows(rows.n_unlabeled, int(plan.sample_seeds[tree]))
+        classes[rows.n_labeled + taken] = soft.draw_rows(taken, seed)
+        return classes
 
     plan = replace(plan, takes_part=None, max_unlabeled=None, classes_of_tree=classes_of_tree)
     return freeze(rows, grower.grow(plan), rows.labeled_total + rows.n_unlabeled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from lacforest._growing.collect import CollectedTrees
 from lacforest._growing.label import ceil_with_tolerance
+from lacforest._growing.sample import RowSample
 from lacforest._input.parameters import check_max_features
 from lacforest._input.training_data import TrainingRows
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
@@ -38,7 +39,9 @@ class ForestSeeds:
     explore, refine : uint64 arrays, one seed per tree
         Feature draws and random cuts of the two steps.
     sample : uint64 array or None
-        Bootstrap samples; None takes every row once.
+        Samples of rows: of trees that both steps grow, or of Step I. None takes every row once.
+    fresh_sample : uint64 array or None
+        Samples of trees that Step II grows afresh.
     label : uint64 array
         Labels drawn for unlabelled rows; empty where none are drawn.
     """
@@ -47,23 +50,29 @@ class ForestSeeds:
     refine: NDArray[np.uint64]
     sample: NDArray[np.uint64] | None = None
     label: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    fresh_sample: NDArray[np.uint64] | None = None
 
     @classmethod
-    def of_deepened_trees(cls, entropy: NDArray[np.uint32], n_trees: int, bootstrap: bool) -> Self:
+    def of_deepened_trees(cls, entropy: NDArray[np.uint32], n_trees: int, samples: bool) -> Self:
         """Seeds of trees that both steps grow."""
         words = np.random.SeedSequence(entropy.tolist()).generate_state(3 * n_trees, np.uint64)
         sample, explore, refine = np.ascontiguousarray(words.reshape(n_trees, 3).T)
-        return cls(explore, refine, sample if bootstrap else None)
+        return cls(explore, refine, sample if samples else None)
 
     @classmethod
-    def of_fresh_trees(cls, entropy: NDArray[np.uint32], n_explorers: int, n_trees: int) -> Self:
+    def of_fresh_trees(
+        cls, entropy: NDArray[np.uint32], n_explorers: int, n_trees: int, samples: bool = False
+    ) -> Self:
         """Seeds of forests whose second step grows trees of its own."""
-        sequences = np.random.SeedSequence(entropy.tolist()).spawn(3)
-        explore, refine, label = (
+        counts = (n_explorers, n_trees, n_trees, n_explorers, n_trees)
+        sequences = np.random.SeedSequence(entropy.tolist()).spawn(len(counts))
+        explore, refine, label, sample, fresh = (
             sequence.generate_state(count, np.uint64).astype(np.uint64)
-            for sequence, count in zip(sequences, (n_explorers, n_trees, n_trees), strict=True)
+            for sequence, count in zip(sequences, counts, strict=True)
         )
-        return cls(explore, refine, label=label)
+        if not samples:
+            return cls(explore, refine, label=label)
+        return cls(explore, refine, sample, label, fresh)
 
     def of_refined_explorers(self) -> NDArray[np.uint64]:
         """Seeds of Step II where it deepens the trees of Step I, of which there may be more."""
@@ -107,16 +116,19 @@ class TreeShape:
             draws_on=True,
         )
 
-    def limits(self, rows: TrainingRows) -> TreeLimits:
-        """The same as counts of rows, for the compiled core."""
+    def limits(self, rows: TrainingRows, rate: float = 1.0) -> TreeLimits:
+        """The same as counts of rows, for the compiled core.
+
+        Shares by gamma are shares of the rows of a tree: `rate` times those of the table.
+        """
         unit = rows.weight_unit
         min_labeled = min_unlabeled = 0.0
         if self.gamma is not None:
-            min_labeled = ceil_with_tolerance(self.gamma * rows.labeled_size)
+            min_labeled = ceil_with_tolerance(self.gamma * rows.labeled_size * rate)
             if not rows.has_whole_weights:
                 # Sums of weights are rounded: an empty side may come out slightly below zero.
-                min_labeled = (self.gamma - 1e-12) * rows.labeled_size
-            min_unlabeled = ceil_with_tolerance(self.gamma * rows.n_unlabeled)
+                min_labeled = (self.gamma - 1e-12) * rows.labeled_size * rate
+            min_unlabeled = ceil_with_tolerance(self.gamma * rows.n_unlabeled * rate)
         return TreeLimits(
             max_features=self.max_features,
             min_leaf=min(self.min_samples_leaf, _MOST_ROWS) * unit,
@@ -144,7 +156,9 @@ class TreePlan:
     max_unlabeled : int or None
         Most unlabelled rows of a tree, which draws them from those that count; None takes all.
     sample_seeds : uint64 array of shape (n_trees,) or None
-        Streams of bootstrap draws; None takes every row once.
+        Seeds of samples; None takes every row once.
+    sample : RowSample or None
+        How trees with a sample seed take rows; None draws as many as there are, with replacement.
     classes_of_tree : callable or None
         Class codes of all rows, by the index of the tree; None takes those of the training rows.
     explored : CollectedTrees or None
@@ -158,5 +172,20 @@ class TreePlan:
     takes_part: NDArray[np.bool_] | None = None
     max_unlabeled: int | None = None
     sample_seeds: NDArray[np.uint64] | None = None
+    sample: RowSample | None = None
     classes_of_tree: Callable[[int], NDArray[np.uint16]] | None = None
     explored: CollectedTrees | None = None
+
+    @property
+    def rate(self) -> float:
+        """Rows of a tree per row of the table, on average."""
+        return 1.0 if self.sample is None else self.sample.rate
+
+    def take_trees(self, first: int, end: int | None = None) -> TreePlan:
+        """The plan of the trees [first, end)."""
+        samples = self.sample_seeds
+        return replace(
+            self,
+            seeds=self.seeds[first:end],
+            sample_seeds=None if samples is None else samples[first:end],
+        )

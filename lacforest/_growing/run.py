@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from lacforest._coding.coded_table import CodedTable
-from lacforest._growing.collect import CollectedTrees, collect_trees
+from lacforest._growing.collect import CollectedTrees, collect_trees, split_before
 from lacforest._growing.plan import TreePlan
 from lacforest._input.training_data import TrainingRows
 from lacforest._tree.grower import grow_trees
@@ -46,7 +46,11 @@ class Grower:
 
     def grow(self, plan: TreePlan) -> CollectedTrees:
         """Grow all trees of a plan, in order."""
-        return collect_trees(self._blocks(plan), len(plan.seeds), self.rows.n_known + 1)
+        trees = collect_trees(self._blocks(plan), len(plan.seeds), self.rows.n_known + 1)
+        if plan.random_cuts:
+            explored = None if plan.explored is None else split_before(trees, plan.explored)
+            self.coded.move_to_edges(trees.nodes, explored)
+        return trees
 
     def _blocks(self, plan: TreePlan) -> Iterator[GrownTree]:
         rows, n_trees = self.rows, len(plan.seeds)
@@ -60,7 +64,7 @@ class Grower:
         taking_part = np.ones(rows.table.n_rows, dtype=np.uint8)
         if plan.takes_part is not None:
             taking_part[rows.n_labeled :] = plan.takes_part
-        limits = plan.shape.limits(rows)
+        limits = plan.shape.limits(rows, plan.rate)
         rules = GrowthRules(plan.criterion, limits)
         if plan.random_cuts:
             rules = GrowthRules.with_random_cuts(plan.criterion, limits, self.coded.values)
@@ -79,6 +83,7 @@ class Grower:
                 weight=rows.weight,
                 class_factor=rows.class_factor,
                 max_unlabeled=plan.max_unlabeled,
+                chances=None if plan.sample is None else plan.sample.chances,
             )
 
         calls = (

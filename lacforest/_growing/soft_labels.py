@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from lacforest._tree.row_hash import row_shares
+
 # How much faster the log-odds of a share grow than those of a score: votes of trees that were grown
 # on the same rows are too timid.
 SHARPNESS = 4.0
@@ -74,9 +76,16 @@ class SoftLabels:
         return cls(np.cumsum(np.column_stack([new, votes[:, :-1]]), axis=1))
 
     def draw(self, seed: int) -> NDArray[np.uint16]:
-        """One class code a row, drawn by its shares; n_known is "new"."""
-        n_rows, n_known = self.edges.shape
-        uniform = np.random.default_rng(seed).random((n_rows, 1))
-        passed = (uniform >= self.edges).sum(axis=1)
-        drawn: NDArray[np.uint16] = np.where(passed == 0, n_known, passed - 1).astype(np.uint16)
-        return drawn
+        """One class code per row, drawn by its shares; n_known is "new"."""
+        uniform = np.random.default_rng(seed).random(len(self.edges))
+        return _classes_at(uniform, self.edges)
+
+    def draw_rows(self, rows: NDArray[np.int64], seed: int) -> NDArray[np.uint16]:
+        """Class codes of some rows by their hashes: those of a row depend on no other row."""
+        return _classes_at(row_shares(rows, seed), self.edges[rows])
+
+
+def _classes_at(uniform: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.uint16]:
+    passed = (uniform[:, np.newaxis] >= edges).sum(axis=1)
+    drawn: NDArray[np.uint16] = np.where(passed == 0, edges.shape[1], passed - 1).astype(np.uint16)
+    return drawn

@@ -102,6 +102,18 @@ def check_pseudo_cap(pseudo_cap: Any) -> None:
         )
 
 
+def check_max_samples(max_samples: Any) -> None:
+    """Check the rows of a tree: a number of them, or a share of all."""
+    if max_samples is None or (is_int(max_samples) and max_samples >= 1):
+        return
+    if not is_int(max_samples) and is_real(max_samples) and 0.0 < max_samples <= 1.0:
+        return
+    raise ValueError(
+        "max_samples must be None (all rows), an integer of at least 1 (rows of a tree) or a share "
+        f"of the rows in (0, 1], got {max_samples!r}"
+    )
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """Check a number of threads as in joblib."""
     if not isinstance(n_jobs, Integral | None):
@@ -116,6 +128,7 @@ def check_tree_parameters(estimator: Any) -> None:
     check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
     check_int("min_samples_split", estimator.min_samples_split, 2)
     check_int("min_samples_leaf", estimator.min_samples_leaf, 1)
+    check_max_samples(estimator.max_samples)
     check_n_jobs(estimator.n_jobs)
     if not isinstance(estimator.verbose, Integral):
         raise TypeError(f"verbose must be an integer, got {estimator.verbose!r}")

@@ -51,7 +51,7 @@ cdef double _loss(const criterion_t* criterion, counts, double n_unlabeled) exce
     return side_loss(criterion, <const double*> sums)
 
 
-def augmented_proportions(const double[:, :] counts, double ratio):
+def augmented_proportions(const double[:, :] counts not None, double ratio):
     """vartheta_{C,k+1} of nodes given as rows (labelled, unlabelled)."""
     cdef Py_ssize_t i
     if counts.shape[1] != 2:

@@ -1,8 +1,9 @@
 """One grow loop for both steps, and the blocks of trees that threads run."""
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -13,13 +14,14 @@ from lacforest._tree.criterion cimport (
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport order_by_leaf, split_rows
 from lacforest._tree.ranks cimport fits_narrow_keys
-from lacforest._tree.sampling cimport draw_with_replacement, keep_some
+from lacforest._tree.sampling cimport draw_by_hash, draw_with_replacement, keep_some
 from lacforest._tree.search cimport find_best_cut
 from lacforest._tree.statistics cimport count_node
 from lacforest._tree.types cimport (
     LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, Gini, Node, NodeSearch, Slice, Workspace,
     check, count_t, criterion_t, row_t
 )
+from lacforest._tree.walkable cimport first_unwalkable, refuse_node
 from lacforest._tree.workspace cimport (
     GrowingTree, Scratch, ScratchPool, StopSignal, readable_nodes
 )
@@ -162,6 +164,39 @@ cdef int grow_tree(
 # ------------------------------------------------------------------------------ blocks of trees
 
 
+cdef inline int64_t _draw_hashed(
+    GrowthTable table, row_t* rows, int64_t first, int64_t end, uint64_t seed
+) noexcept nogil:
+    return draw_by_hash(rows, first, end, seed, table.chances, table.n_chances)
+
+
+cdef int64_t _hashed_capacity(
+    GrowthTable table, const uint64_t[::1] sample_seeds, bint needs_unlabeled
+) except -1:
+    """Rows that scratch memory for samples by hash must hold.
+
+    The same for all blocks of a fit, unless a sample is larger by eight standard deviations.
+    """
+    cdef int64_t n_rows = table.columns.table.n_rows
+    cdef int64_t n_largest = 0
+    cdef int64_t i, n_drawn, n_unlabeled
+    cdef double mean = 0.0
+    for i in range(table.n_chances):
+        mean += (1.0 - table.chances[i]) * n_rows
+    for i in range(sample_seeds.shape[0]):
+        with nogil:
+            n_drawn = _draw_hashed(table, NULL, 0, table.n_labeled, sample_seeds[i])
+            n_unlabeled = _draw_hashed(table, NULL, table.n_labeled, n_rows, ~sample_seeds[i])
+        if n_drawn == 0 or (needs_unlabeled and n_unlabeled == 0):
+            kind = "labelled" if n_drawn == 0 else "unlabelled"
+            n_kind = table.n_labeled if n_drawn == 0 else n_rows - table.n_labeled
+            raise ValueError(
+                f"the sample of a tree holds none of the {n_kind} {kind} rows: raise max_samples"
+            )
+        n_largest = max(n_largest, n_drawn + n_unlabeled)
+    return max(n_largest, <int64_t> (mean + 8.0 * sqrt(mean) + 64.0))
+
+
 cdef int64_t _load_sample(
     GrowthTable table,
     Workspace* work,
@@ -171,7 +206,7 @@ cdef int64_t _load_sample(
 ) noexcept nogil:
     """Write the rows of one tree and their classes; return how many there are.
 
-    Labelled and unlabelled rows are drawn apart, so that both totals are kept. Rows that do not
+    Labelled and unlabelled rows are drawn apart; with replacement, so that both totals are kept. Rows that do not
     take part are dropped after the draw, so that both steps of a tree see one sample. A limit on
     unlabelled rows comes last; random_state, the stream of the tree, moves only where it binds.
     """
@@ -180,7 +215,12 @@ cdef int64_t _load_sample(
     cdef int64_t n_loaded = 0
     cdef int64_t n_labeled = 0
     cdef int64_t i
-    if bootstrap:
+    if bootstrap and table.chances:
+        n_drawn = _draw_hashed(table, work.rows, 0, table.n_labeled, sample_state)
+        n_drawn += _draw_hashed(
+            table, work.rows + n_drawn, table.n_labeled, n_rows, ~sample_state
+        )
+    elif bootstrap:
         n_drawn = draw_with_replacement(
             work.rows, 0, table.n_labeled, &sample_state, <uint32_t*> work.keys
         )
@@ -221,7 +261,7 @@ cdef int _open_leaves(
             with gil:
                 raise MemoryError("no memory to order rows by leaves")
         order_by_leaf(table, work, n_rows, tree.nodes, n_nodes, leaf_start)
-        depth[0] = 0
+        memset(depth, 0, n_nodes * sizeof(int32_t))
         for node in range(n_nodes):
             if tree.nodes[node].left >= 0:
                 depth[tree.nodes[node].left] = depth[node] + 1
@@ -235,20 +275,17 @@ cdef int _open_leaves(
     return 0
 
 
-cdef const Node* _explored_nodes(nodes, const CodeTable* table) except NULL:
+cdef const Node* _explored_nodes(
+    nodes, const CodeTable* table, int64_t number
+) except NULL:
     """Address of a tree of Step I, after checking that it can be walked."""
     cdef const Node* node = readable_nodes(nodes)
-    cdef int64_t n_nodes = len(nodes)
-    cdef int64_t i
-    cdef int32_t feature
-    for i in range(n_nodes):
-        if node[i].left < 0:
-            continue
-        feature = node[i].feature
-        if node[i].left <= i or node[i].left + 1 >= n_nodes:
-            raise ValueError(f"node {i} of a tree of Step I has children outside the tree")
-        if (feature if feature >= 0 else ~feature) >= table.n_features:
-            raise ValueError(f"node {i} of a tree of Step I splits on an unknown feature")
+    cdef int64_t bad
+    if len(nodes) > 0x7FFFFFFF:
+        raise ValueError(f"a tree of {len(nodes)} nodes exceeds the 2**31 that it can number")
+    bad = first_unwalkable(node, len(nodes), table.n_features)
+    if bad >= 0:
+        refuse_node(bad, number)
     return node
 
 
@@ -271,7 +308,7 @@ def grow_trees(
         One stream per tree, of feature draws and, where the number of unlabelled rows is limited,
         of the rows that it takes.
     sample_seeds : uint64 array of shape (n_trees,) or None
-        One stream of bootstrap draws per tree; None takes every row once.
+        One stream of bootstrap draws, or one seed of hashes, per tree; None takes every row once.
     explored : list of CODED_NODE arrays or None
         Trees of Step I to grow on from, one per seed; None starts at the root.
     stop : StopSignal
@@ -284,6 +321,7 @@ def grow_trees(
     """
     cdef CodeTable* codes = &table.columns.table
     cdef int64_t n_trees = seeds.shape[0]
+    cdef int64_t capacity = codes.n_rows
     cdef int64_t i, n_loaded, n_nodes
     cdef uint64_t random_state
     cdef bint is_augmented = isinstance(rules.criterion, AugmentedGiniCriterion)
@@ -308,8 +346,10 @@ def grow_trees(
         augmented = (<AugmentedGiniCriterion> rules.criterion).rule(table.n_classes)
     else:
         gini = (<GiniCriterion> rules.criterion).rule(table.n_classes)
+    if bootstrap and table.chances:
+        capacity = _hashed_capacity(table, sample_seeds, is_augmented)
     scratch = pool.acquire(
-        codes.n_rows,
+        capacity,
         codes.n_features,
         table.n_classes,
         not table.is_weighted and fits_narrow_keys(table.columns, table.n_classes),
@@ -329,7 +369,7 @@ def grow_trees(
     for i in range(n_trees):
         n_nodes = 0
         if explored is not None:
-            start = _explored_nodes(explored[i], codes)
+            start = _explored_nodes(explored[i], codes, i)
             n_nodes = len(explored[i])
         random_state = seeds[i]
         with nogil:

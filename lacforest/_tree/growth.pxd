@@ -29,6 +29,8 @@ cdef class GrowthTable:
     cdef const class_t* classes          # one entry per row each
     cdef const double* weight            # NULL unless is_weighted
     cdef const uint8_t* taking_part
+    cdef const double* chances           # NULL where samples are drawn with replacement
+    cdef int64_t n_chances
     cdef object _class_factor            # None where no class has a factor
     cdef tuple _owners                   # keeps the memory of these pointers alive
 

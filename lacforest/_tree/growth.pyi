@@ -49,6 +49,7 @@ class GrowthTable:
         weight: NDArray[np.float64] | None = None,
         class_factor: NDArray[np.float64] | None = None,
         max_unlabeled: int | None = None,
+        chances: NDArray[np.float64] | None = None,
     ) -> Self: ...
     @property
     def max_unlabeled(self) -> int: ...

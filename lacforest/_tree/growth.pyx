@@ -142,6 +142,9 @@ cdef class GrowthTable:
     max_unlabeled : int or None, default=None
         Most unlabelled rows of a tree. A tree with more of them draws as many, without replacement
         and by its own seed. None is no limit.
+    chances : float64 array or None, default=None
+        Trees with a sample seed take each row by its hash: chances to take it at most 0, 1, ...
+        times; see sampling.pxd. None draws as many rows as there are, with replacement.
     """
 
     def __cinit__(
@@ -154,9 +157,11 @@ cdef class GrowthTable:
         const double[::1] weight=None,
         class_factor=None,
         max_unlabeled=None,
+        const double[::1] chances=None,
     ):
         cdef int64_t n_rows = columns.table.n_rows
         cdef int64_t i
+        cdef int64_t n_bad = 0
         cdef class_t largest = 0
         if not 1 <= n_classes <= MOST_CLASSES:
             raise ValueError(f"n_classes must lie between 1 and {MOST_CLASSES}, got {n_classes}")
@@ -176,8 +181,15 @@ cdef class GrowthTable:
                 raise ValueError("class_factor must be finite and positive")
         for i in range(n_rows):
             largest = classes[i] if classes[i] > largest else largest
+        if weight is not None:
+            for i in range(n_rows):
+                n_bad += not 0.0 <= weight[i] < INFINITY
+        if n_bad:
+            raise ValueError("weight must be finite and not negative")
         if largest >= n_classes:
             raise ValueError(f"class codes must lie below n_classes = {n_classes}, got {largest}")
+        if chances is not None and chances.shape[0] == 0:
+            raise ValueError("chances must not be empty")
         self.columns = columns
         self.n_labeled = n_labeled
         self.max_unlabeled = n_rows if max_unlabeled is None else min(max_unlabeled, n_rows)
@@ -188,7 +200,15 @@ cdef class GrowthTable:
         if weight is not None:
             self.weight = &weight[0]
         self._class_factor = class_factor
-        self._owners = (classes.base, taking_part.base, None if weight is None else weight.base)
+        if chances is not None:
+            self.chances = &chances[0]
+            self.n_chances = chances.shape[0]
+        self._owners = (
+            classes.base,
+            taking_part.base,
+            None if weight is None else weight.base,
+            None if chances is None else chances.base,
+        )
 
     cdef int write_rows_per_weight(self, double* target) except -1:
         """The reciprocal factor of each class; rows of the last class count as they are."""

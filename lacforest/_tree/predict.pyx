@@ -5,15 +5,14 @@ over one column, without a branch that could be mispredicted. A row's sums are a
 so its result depends on that row alone, whatever the batch, the threads or the order of rows.
 """
 
-from libc.math cimport INFINITY, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 
+from lacforest._tree.block_walk cimport walk_block
 from lacforest._tree.partition cimport leaves_of_rows
 from lacforest._tree.ranks cimport CodedColumns
-from lacforest._tree.types cimport (
-    BLOCK_ROWS, BlockWalk, CodeTable, Node, OpenBlock, check, row_t, value_t
-)
+from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, CodeTable, Node, row_t, value_t
+from lacforest._tree.walkable cimport check_starts, check_trees, refuse_node
 
 cdef enum:
     MAX_TRANSPOSED = 256    # most features for which a block is first transposed to columns
@@ -21,107 +20,11 @@ cdef enum:
     ANY_DEPTH = 0x7FFFFFFF
 
 
-# ------------------------------------------------------------------------------ walking a block
-
-
-cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
-    """The threshold in the type of the values: x <= threshold iff x <= bound for each such x."""
-    bound[0] = <value_t> threshold
-    if value_t is float:
-        if <double> bound[0] > threshold:
-            bound[0] = nextafterf(bound[0], -INFINITY)
-
-
-cdef void _walk_block(
-    const Node* nodes,
-    uint32_t limit,
-    const value_t* block,
-    int64_t row_stride,
-    int64_t column_stride,
-    BlockWalk* walk,
-) noexcept nogil:
-    """Send the rows of a block to the nodes whose children lie at or beyond `limit`, or to leaves.
-
-    As unsigned numbers the left entries of leaves exceed every limit: one comparison stops both
-    at a leaf and at the border between the steps. Slices of rows are read from one side of `rows`
-    and written to the other. Open slices are disjoint and not empty, so there are at most
-    BLOCK_ROWS of them.
-    """
-    cdef uint16_t[2][BLOCK_ROWS] rows
-    cdef OpenBlock[BLOCK_ROWS] stack
-    cdef int32_t n_open = 1
-    cdef OpenBlock here
-    cdef const Node* node
-    cdef const value_t* column
-    cdef const uint16_t* source
-    cdef uint16_t* target
-    cdef value_t bound
-    cdef int64_t i, low, high, end
-    cdef int32_t feature
-    cdef int64_t row
-    cdef bint right
-    for i in range(walk.n_block):
-        rows[0][i] = <uint16_t> i
-    stack[0].node = 0
-    stack[0].start = 0
-    stack[0].end = walk.n_block
-    stack[0].side = 0
-    while n_open > 0:
-        n_open -= 1
-        here = stack[n_open]
-        while True:
-            node = nodes + here.node
-            source = rows[here.side]
-            if <uint32_t> node.left >= limit:
-                for i in range(here.start, here.end):
-                    walk.at[source[i]] = here.node
-                break
-            target = rows[1 - here.side]
-            feature = node.feature
-            low = here.start
-            end = here.end
-            high = end - 1
-            _set_bound(node.payload.threshold, &bound)
-            # Each row is written at both ends, and one end moves on. A missing value compares
-            # false with everything: each loop sends it to its own side.
-            if feature >= 0:
-                column = block + feature * column_stride
-                for i in range(here.start, end):
-                    row = source[i]
-                    right = column[row * row_stride] > bound
-                    target[low] = <uint16_t> row
-                    target[high] = <uint16_t> row
-                    low += not right
-                    high -= right
-            else:
-                column = block + ~feature * column_stride
-                for i in range(here.start, end):
-                    row = source[i]
-                    right = not column[row * row_stride] <= bound
-                    target[low] = <uint16_t> row
-                    target[high] = <uint16_t> row
-                    low += not right
-                    high -= right
-            here.side = 1 - here.side
-            check(here.start <= low <= here.end and n_open < BLOCK_ROWS)
-            if low < here.end and low > here.start:
-                stack[n_open].node = node.left + 1
-                stack[n_open].start = <int32_t> low
-                stack[n_open].end = here.end
-                stack[n_open].side = here.side
-                n_open += 1
-            if low > here.start:
-                here.node = node.left
-                here.end = <int32_t> low
-            else:
-                here.node = node.left + 1
-
-
 # ------------------------------------------------------------------------------ all rows, all trees
 #
 #     _start(&walk, n_rows, n_trees)
 #     while _next_tree(&walk):
-#         _reach(...) or _reach_by_codes(...)     # the node of each row of the block
+#         _reach(...) or _reach_by_codes(...)     # the node of each row of the block, or walk.stuck
 #         for i in range(walk.n_block):           # row walk.begin + i is at node walk.at[i]
 
 
@@ -130,6 +33,7 @@ cdef inline void _start(BlockWalk* walk, int64_t n_rows, int64_t n_trees) noexce
     walk.n_trees = n_trees
     walk.tree = -1
     walk.begin = 0
+    walk.stuck = -1
     walk.n_block = <int32_t> min(n_rows, <int64_t> BLOCK_ROWS)
 
 
@@ -157,30 +61,35 @@ cdef value_t* _columns_of_block(const value_t[:, :] X) noexcept nogil:
     return <value_t*> malloc(BLOCK_ROWS * X.shape[1] * sizeof(value_t))
 
 
-cdef inline void _reach(
+cdef inline bint _reach(
     BlockWalk* walk,
     const value_t[:, :] X,
     value_t* columns,
     const Node* nodes,
+    int64_t n_nodes,
     uint32_t limit,
 ) noexcept nogil:
-    """Send the rows of the block down a tree; `columns` is what _columns_of_block returned."""
+    """Send the rows of the block down a tree; `columns` is what _columns_of_block returned.
+
+    Return False where the tree cannot be walked.
+    """
+    cdef int64_t[2] strides
     cdef int64_t i, j
     if columns == NULL:
-        _walk_block(
-            nodes,
-            limit,
-            <const value_t*> &X[walk.begin, 0],
-            X.strides[0] // <int64_t> sizeof(value_t),
-            X.strides[1] // <int64_t> sizeof(value_t),
-            walk,
+        strides[0] = X.strides[0] // <int64_t> sizeof(value_t)
+        strides[1] = X.strides[1] // <int64_t> sizeof(value_t)
+        return walk_block(
+            nodes, n_nodes, limit, <const value_t*> &X[walk.begin, 0], strides, X.shape[1], walk
         )
-        return
     if walk.tree == 0:
         for i in range(walk.n_block):
             for j in range(X.shape[1]):
                 columns[j * BLOCK_ROWS + i] = X[walk.begin + i, j]
-    _walk_block(nodes, limit, <const value_t*> columns, 1, BLOCK_ROWS, walk)
+    strides[0] = 1
+    strides[1] = BLOCK_ROWS
+    return walk_block(
+        nodes, n_nodes, limit, <const value_t*> columns, strides, X.shape[1], walk
+    )
 
 
 cdef inline void _reach_by_codes(
@@ -201,26 +110,30 @@ cdef const Node* _forest_nodes(
     const uint8_t[::1] node_bytes, const int64_t[::1] tree_start
 ) except NULL:
     """Address of the nodes, after checking that they cover all trees."""
-    cdef int64_t n_nodes = node_bytes.shape[0] // <int64_t> sizeof(Node)
-    if tree_start.shape[0] < 2 or not (
-        0 <= tree_start[0] < tree_start[tree_start.shape[0] - 1] <= n_nodes
-    ):
-        raise ValueError(f"tree_start does not lie within the {n_nodes} nodes")
+    check_starts(node_bytes, sizeof(Node), tree_start)
     return <const Node*> &node_bytes[0]
 
 
-cdef int _check_rows(int64_t n_results, int64_t n_rows) except -1:
-    if n_results != n_rows:
-        raise ValueError(f"room for the results of {n_results} rows, but X has {n_rows}")
+cdef int _check_rows(const value_t[:, :] X, int64_t n_results) except -1:
+    if n_results != X.shape[0]:
+        raise ValueError(f"room for the results of {n_results} rows, but X has {X.shape[0]}")
+    if X.strides[0] % <int64_t> sizeof(value_t) or X.strides[1] % <int64_t> sizeof(value_t):
+        raise ValueError("the values of X do not lie a whole number of values apart")
+    return 0
+
+
+cdef int _check_width(int64_t n_results, int64_t n_columns) except -1:
+    if n_results != n_columns:
+        raise ValueError(f"room for {n_results} results per row, but there are {n_columns}")
     return 0
 
 
 def add_probabilities(
-    const value_t[:, :] X,
-    const uint8_t[::1] node_bytes,
-    const int64_t[::1] tree_start,
-    const float[:, ::1] leaf_values,
-    double[:, ::1] sums,
+    const value_t[:, :] X not None,
+    const uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    const float[:, ::1] leaf_values not None,
+    double[:, ::1] sums not None,
 ):
     """Add to `sums` the class distribution of each row's leaf, over all trees.
 
@@ -235,35 +148,66 @@ def add_probabilities(
     """
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef const Node* tree
-    cdef int32_t n_classes = <int32_t> leaf_values.shape[1]
-    cdef int32_t i, leaf, k
+    cdef uint32_t n_classes = <uint32_t> leaf_values.shape[1]
+    cdef uint32_t n_leaves = <uint32_t> min(leaf_values.shape[0], <int64_t> ANY_DEPTH)
+    cdef uint32_t leaf, k
+    cdef int64_t first
+    cdef int64_t n_unknown = 0
+    cdef int32_t i
     cdef value_t* columns
     cdef BlockWalk walk
-    _check_rows(sums.shape[0], X.shape[0])
+    _check_rows(X, sums.shape[0])
+    _check_width(sums.shape[1], leaf_values.shape[1])
     with nogil:
         columns = _columns_of_block(X)
         _start(&walk, X.shape[0], tree_start.shape[0] - 1)
         while _next_tree(&walk):
-            tree = nodes + tree_start[walk.tree]
-            _reach(&walk, X, columns, tree, ANY_DEPTH)
+            first = tree_start[walk.tree]
+            tree = nodes + first
+            if not _reach(
+                &walk, X, columns, tree, tree_start[walk.tree + 1] - first, ANY_DEPTH
+            ):
+                break
             for i in range(walk.n_block):
-                leaf = ~tree[walk.at[i]].left
+                leaf = <uint32_t> ~tree[walk.at[i]].left
                 if leaf < n_classes:
                     sums[walk.begin + i, leaf] += 1.0
-                else:
+                elif leaf < n_leaves:
                     for k in range(n_classes):
                         sums[walk.begin + i, k] += leaf_values[leaf, k]
+                else:
+                    n_unknown += 1
         free(columns)
+    if walk.stuck >= 0:
+        refuse_node(walk.stuck, walk.tree)
+    if n_unknown:
+        raise ValueError(f"rows reached leaves beyond the {n_leaves} rows of leaf_values")
 
 
-def add_node_values(
-    const value_t[:, :] X,
-    const uint8_t[::1] node_bytes,
+cdef int _check_explored(
     const int64_t[::1] tree_start,
     const int32_t[::1] n_explored,
     const int64_t[::1] explored_start,
-    const double[::1] explored_values,
-    double[::1] sums,
+    int64_t n_values,
+) except -1:
+    """Raise ValueError unless the nodes of Step I are nodes of their tree and have values."""
+    cdef int64_t t
+    for t in range(n_explored.shape[0]):
+        if not 1 <= n_explored[t] <= tree_start[t + 1] - tree_start[t]:
+            raise ValueError(f"n_explored of tree {t} does not lie within its nodes")
+        if not 0 <= explored_start[t] <= n_values - n_explored[t]:
+            raise ValueError(f"explored_start of tree {t} lies outside explored_values")
+    return 0
+
+
+def add_node_values(
+    const value_t[:, :] X not None,
+    const uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    const int32_t[::1] n_explored not None,
+    const int64_t[::1] explored_start not None,
+    const double[::1] explored_values not None,
+    double[::1] sums not None,
 ):
     """Add to `sums` the value of the leaf of Step I of each row, over all trees (Eqn 7).
 
@@ -283,29 +227,34 @@ def add_node_values(
     cdef int32_t i
     cdef value_t* columns
     cdef BlockWalk walk
-    _check_rows(sums.shape[0], X.shape[0])
+    _check_rows(X, sums.shape[0])
     if n_explored.shape[0] != tree_start.shape[0] - 1 or (
         explored_start.shape[0] != tree_start.shape[0]
     ):
         raise ValueError("n_explored, explored_start and tree_start are of different forests")
+    _check_explored(tree_start, n_explored, explored_start, explored_values.shape[0])
     with nogil:
         columns = _columns_of_block(X)
         _start(&walk, X.shape[0], tree_start.shape[0] - 1)
         while _next_tree(&walk):
-            _reach(
-                &walk, X, columns, nodes + tree_start[walk.tree],
+            # Siblings are of one step: a walk over nodes of Step I never meets one of Step II.
+            if not _reach(
+                &walk, X, columns, nodes + tree_start[walk.tree], n_explored[walk.tree],
                 <uint32_t> n_explored[walk.tree],
-            )
+            ):
+                break
             for i in range(walk.n_block):
                 sums[walk.begin + i] += explored_values[explored_start[walk.tree] + walk.at[i]]
         free(columns)
+    if walk.stuck >= 0:
+        refuse_node(walk.stuck, walk.tree)
 
 
 def find_leaves(
-    const value_t[:, :] X,
-    const uint8_t[::1] node_bytes,
-    const int64_t[::1] tree_start,
-    int32_t[:, ::1] leaves,
+    const value_t[:, :] X not None,
+    const uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    int32_t[:, ::1] leaves not None,
 ):
     """Write the leaf of each row in each tree, numbered within the tree.
 
@@ -317,27 +266,35 @@ def find_leaves(
     leaves : int32 array of shape (n_rows, n_trees)
     """
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
+    cdef int64_t first
     cdef int32_t i
     cdef value_t* columns
     cdef BlockWalk walk
-    _check_rows(leaves.shape[0], X.shape[0])
+    _check_rows(X, leaves.shape[0])
+    _check_width(leaves.shape[1], tree_start.shape[0] - 1)
     with nogil:
         columns = _columns_of_block(X)
         _start(&walk, X.shape[0], tree_start.shape[0] - 1)
         while _next_tree(&walk):
-            _reach(&walk, X, columns, nodes + tree_start[walk.tree], ANY_DEPTH)
+            first = tree_start[walk.tree]
+            if not _reach(
+                &walk, X, columns, nodes + first, tree_start[walk.tree + 1] - first, ANY_DEPTH
+            ):
+                break
             for i in range(walk.n_block):
                 leaves[walk.begin + i, walk.tree] = walk.at[i]
         free(columns)
+    if walk.stuck >= 0:
+        refuse_node(walk.stuck, walk.tree)
 
 
 def add_coded_values(
     CodedColumns columns not None,
-    const uint8_t[::1] node_bytes,
-    const int64_t[::1] tree_start,
-    const double[::1] node_values,
+    const uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    const double[::1] node_values not None,
     int64_t first_row,
-    double[::1] sums,
+    double[::1] sums not None,
 ):
     """Add to `sums` the value of each row's leaf, for rows of the training table.
 
@@ -356,8 +313,11 @@ def add_coded_values(
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef int32_t i
     cdef BlockWalk walk
-    if first_row < 0 or first_row + sums.shape[0] > columns.table.n_rows:
+    if first_row < 0 or sums.shape[0] > columns.table.n_rows - first_row:
         raise ValueError("rows beyond the end of the coded table")
+    if node_values.shape[0] < tree_start[tree_start.shape[0] - 1]:
+        raise ValueError(f"{node_values.shape[0]} node_values for the nodes of all trees")
+    check_trees(nodes, tree_start, columns.table.n_features)
     with nogil:
         _start(&walk, sums.shape[0], tree_start.shape[0] - 1)
         while _next_tree(&walk):

@@ -36,6 +36,7 @@ def assign_thresholds(
     members: NDArray[np.uint32],
     values: NDArray[np.float64],
     thresholds: NDArray[np.float64] | None,
+    edges: NDArray[np.float64] | None = None,
 ) -> None: ...
 def code_thresholds(
     nodes: NDArray[Any], members: NDArray[np.uint32], values: NDArray[np.float64]

@@ -27,7 +27,8 @@ cdef class CodedColumns:
     """
 
     def __cinit__(self, columns, n_codes, has_missing):
-        self.columns = tuple(columns)
+        # Checks of a masked array would pass over the masked codes.
+        self.columns = tuple(np.asarray(column) for column in columns)
         self.n_codes = np.ascontiguousarray(n_codes, dtype=np.uint32)
         self.has_missing = np.ascontiguousarray(has_missing, dtype=np.uint8)
         if (
@@ -81,6 +82,8 @@ cdef class ColumnValues:
         self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
         if not self.values or any(v.ndim != 1 for v in self.values):
             raise ValueError("values must be one vector per column")
+        if not all((v[:-1] < v[1:]).all() for v in self.values):
+            raise ValueError("values of a column must ascend")
         self._addresses = np.array([v.ctypes.data for v in self.values], dtype=np.uintp)
         self._n_codes = np.array([len(v) for v in self.values])
         cdef const uintptr_t[::1] addresses = self._addresses
@@ -149,10 +152,10 @@ cdef int64_t _sort_by_bits(
 
 
 def rank_codes(
-    const value_t[:] values,
-    uint64_t[:, ::1] bits_scratch,
-    uint32_t[:, ::1] order_scratch,
-    uint32_t[::1] codes,
+    const value_t[:] values not None,
+    uint64_t[:, ::1] bits_scratch not None,
+    uint32_t[:, ::1] order_scratch not None,
+    uint32_t[::1] codes not None,
 ):
     """Write the rank of each value among the distinct values of the column.
 
@@ -233,7 +236,7 @@ cdef int _check_members(const uint32_t[::1] members, int64_t n_nodes) except -1:
     return 0
 
 
-def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
+def nodes_by_feature(nodes, const uint8_t[::1] skip not None, int32_t n_features):
     """Inner nodes, except those to skip, ordered by the feature they split on.
 
     Parameters
@@ -250,6 +253,8 @@ def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
     """
     cdef const Node* all_nodes = readable_nodes(nodes)
     cdef int64_t n_nodes = nodes.shape[0]
+    if n_features < 1:
+        raise ValueError(f"nodes of {n_features} features")
     if skip.shape[0] != n_nodes:
         raise ValueError(f"skip has {skip.shape[0]} entries for {n_nodes} nodes")
     if n_nodes > <int64_t> 0xFFFFFFFF:
@@ -281,13 +286,15 @@ def nodes_by_feature(nodes, const uint8_t[::1] skip, int32_t n_features):
 
 def assign_thresholds(
     nodes,
-    const uint32_t[::1] members,
-    const double[::1] values,
+    const uint32_t[::1] members not None,
+    const double[::1] values not None,
     double[::1] thresholds,
+    const double[::1] edges=None,
 ):
     """Thresholds of the inner nodes that split on one feature.
 
-    A threshold lies midway between the two values of the node that the cut separates.
+    A threshold lies midway between the two values of the node that the cut separates; where codes
+    stand for bins, at the edge of the bin that this middle belongs to.
 
     Parameters
     ----------
@@ -296,22 +303,27 @@ def assign_thresholds(
     members : uint32 array
         Indices of the nodes that split on this feature.
     values : float64 array of shape (n_codes,)
-        Distinct values of the column in ascending order.
+        Distinct values of the column, or a value of each bin, in ascending order.
     thresholds : float64 array of shape (n_nodes,) or None
         Where to write. ``last`` of a cut then becomes the last code at or below the threshold, so
         that ``code <= last`` and ``value <= threshold`` are equivalent for every row of the table,
         not only for those of the node. None overwrites the cut itself.
+    edges : float64 array of shape (n_codes - 1,) or None, default=None
+        Upper edges of all bins but the last; None where every code is one value.
     """
     cdef Node* all_nodes = writable_nodes(nodes)
     cdef Node* node
     cdef code_t n_codes = <code_t> values.shape[0]
     cdef bint in_place = thresholds is None
+    cdef bint has_edges = edges is not None
     cdef double threshold
     cdef code_t last
     cdef int64_t i
     _check_members(members, nodes.shape[0])
     if not in_place and thresholds.shape[0] != nodes.shape[0]:
         raise ValueError(f"thresholds has {thresholds.shape[0]} entries for {len(nodes)} nodes")
+    if has_edges and edges.shape[0] != values.shape[0] - 1:
+        raise ValueError(f"{edges.shape[0]} edges for {n_codes} values")
     with nogil:
         for i in range(members.shape[0]):
             node = all_nodes + members[i]
@@ -324,16 +336,20 @@ def assign_thresholds(
                 last = n_codes - 1
             else:
                 threshold = _midpoint(values[last], values[node.payload.cut.next])
+                if has_edges or not in_place:
+                    last = last_at_most(&values[0], last, node.payload.cut.next - 1, threshold)
+                if has_edges:
+                    threshold = edges[last]
             if in_place:
                 node.payload.threshold = threshold
-                continue
-            thresholds[members[i]] = threshold
-            if threshold < INFINITY:
-                last = last_at_most(&values[0], last, node.payload.cut.next - 1, threshold)
-            node.payload.cut.last = last
+            else:
+                thresholds[members[i]] = threshold
+                node.payload.cut.last = last
 
 
-def code_thresholds(nodes, const uint32_t[::1] members, const double[::1] values):
+def code_thresholds(
+    nodes, const uint32_t[::1] members not None, const double[::1] values not None
+):
     """Replace the thresholds of the inner nodes that split on one feature by cuts in codes.
 
     For nodes made by random cuts.

@@ -28,6 +28,7 @@ from lacforest._tree.types cimport (
     COLUMN_STRIDE, KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, LongTerm, RowBlock, ShapScratch, TermNode,
     TermPath, TermTables, TermUnit, rank_t
 )
+from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
 
@@ -251,14 +252,59 @@ cdef void _add_tree(
         step_up(path)
 
 
+cdef int64_t _first_contradiction(
+    const TermNode* tree, int64_t n_nodes, uint8_t* has_parent
+) noexcept nogil:
+    """The first node of a walkable tree that is not as split_terms leaves it; -1 = none.
+
+    Depths and numbers of inner nodes bound the scratch memory, and a node with two parents would be
+    visited twice. has_parent is scratch memory of n_nodes zeros.
+    """
+    cdef int64_t i, n_inner
+    cdef const TermNode* child
+    if tree[0].depth != 0:
+        return 0
+    for i in range(n_nodes):
+        n_inner = -1 if tree[i].worth == 0.0 else 0
+        if tree[i].left >= 0:
+            child = tree + tree[i].left
+            if (
+                has_parent[tree[i].left] or has_parent[tree[i].left + 1]
+                or child[0].depth != tree[i].depth + 1 or child[1].depth != tree[i].depth + 1
+            ):
+                return i
+            has_parent[tree[i].left] = has_parent[tree[i].left + 1] = True
+            if child[0].n_inner >= 0 or child[1].n_inner >= 0:
+                n_inner = 1 + max(child[0].n_inner, 0) + max(child[1].n_inner, 0)
+        if tree[i].n_inner != n_inner:
+            return i
+    return -1
+
+
+cdef int _check_terms(
+    const TermNode* nodes, const int64_t[::1] tree_start, int64_t n_features
+) except -1:
+    """Raise ValueError unless the trees can be walked and are what split_terms makes of them."""
+    cdef int64_t t, bad
+    cdef uint8_t[::1] has_parent = np.zeros(tree_start[tree_start.shape[0] - 1], dtype=np.uint8)
+    check_trees(nodes, tree_start, n_features)
+    for t in range(tree_start.shape[0] - 1):
+        bad = _first_contradiction(
+            nodes + tree_start[t], tree_start[t + 1] - tree_start[t], &has_parent[tree_start[t]]
+        )
+        if bad >= 0:
+            raise ValueError(f"node {bad} of tree {t} is not as split_terms leaves it")
+    return 0
+
+
 def add_shap_values(
-    const rank_t[:, ::1] ranks,
-    const uint8_t[::1] node_bytes,
-    const int64_t[::1] tree_start,
-    const double[:, :, ::1] rules,
+    const rank_t[:, ::1] ranks not None,
+    const uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    const double[:, :, ::1] rules not None,
     int64_t first_row,
     int64_t end_row,
-    double[:, ::1] out,
+    double[:, ::1] out not None,
 ):
     """Add to `out` the Shapley values of each row and feature, over all trees.
 
@@ -275,12 +321,20 @@ def add_shap_values(
         Which rows.
     out : float64 array of shape (n_features, n_rows)
     """
+    check_starts(node_bytes, sizeof(TermNode), tree_start)
     cdef const TermNode* nodes = <const TermNode*> &node_bytes[0]
     cdef int64_t n_features = ranks.shape[0]
     cdef int64_t n_points = rules.shape[2]
     cdef int64_t n_levels = 2
     cdef int64_t i, t
-    for i in range(tree_start[tree_start.shape[0] - 1]):
+    if n_features < 1 or out.shape[0] != n_features or out.shape[1] != ranks.shape[1]:
+        raise ValueError("ranks and out must have one shape, (n_features, n_rows)")
+    if not 0 <= first_row <= end_row <= ranks.shape[1]:
+        raise ValueError(f"rows {first_row} to {end_row} of {ranks.shape[1]}")
+    if rules.shape[0] < 1 or rules.shape[1] != 3 or n_points < rules.shape[0] - 1:
+        raise ValueError("rules must hold points, weights and reciprocals of every rule")
+    _check_terms(nodes, tree_start, n_features)
+    for i in range(tree_start[0], tree_start[tree_start.shape[0] - 1]):
         n_levels = max(n_levels, <int64_t> nodes[i].depth + 2)
     if 2 * (rules.shape[0] - 1) < min(n_levels - 2, n_features):
         raise ValueError("too few rules for the longest path")

@@ -3,8 +3,11 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from lacforest._tree.types cimport TermNode
+from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
+
+cdef int64_t MOST_FEATURES = 1 << 31
 
 TERM_NODE = np.dtype(
     [("share", "f8"), ("worth", "f8"), ("cut", "u4"), ("feature", "i4"), ("left", "i4"),
@@ -13,10 +16,10 @@ TERM_NODE = np.dtype(
 
 
 def split_terms(
-    uint8_t[::1] node_bytes,
-    const int64_t[::1] tree_start,
-    const double[::1] leaf_value,
-    const double[::1] leaf_rows,
+    uint8_t[::1] node_bytes not None,
+    const int64_t[::1] tree_start not None,
+    const double[::1] leaf_value not None,
+    const double[::1] leaf_rows not None,
 ):
     """Write each tree as a short sum of terms.
 
@@ -38,6 +41,7 @@ def split_terms(
     float64 array of shape (n_trees,)
         What each tree answers if no feature is known.
     """
+    check_starts(node_bytes, sizeof(TermNode), tree_start)
     cdef TermNode* nodes = <TermNode*> &node_bytes[0]
     cdef TermNode* node
     cdef TermNode* child
@@ -46,6 +50,10 @@ def split_terms(
     cdef uint8_t side
     cdef double total
     cdef double[2] keep
+    # The features of terms are checked against a table by add_shap_values.
+    check_trees(nodes, tree_start, MOST_FEATURES)
+    if not leaf_value.shape[0] == leaf_rows.shape[0] >= tree_start[n_trees]:
+        raise ValueError("leaf_value and leaf_rows must have one entry per node")
     cdef double[::1] rows = np.array(leaf_rows)
     cdef double[::1] answer = np.array(leaf_value)
     cdef double[:, ::1] cost = np.empty((leaf_rows.shape[0], 2))

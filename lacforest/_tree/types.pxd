@@ -215,6 +215,7 @@ cdef struct BlockWalk:
     int64_t n_trees
     int64_t tree                 # the tree that the block walks
     int64_t begin                # the first row of the block
+    int64_t stuck                # the node from which no walk can go on; -1 = none
     int32_t n_block              # rows of the block
     int32_t[BLOCK_ROWS] at       # the node of the tree that each row of the block reached
 
@@ -236,6 +237,12 @@ cdef struct TermNode:
     int32_t left                 # within the tree, right = left + 1; negative at leaves
     int32_t depth
     int64_t n_inner              # nodes of the subtree with a term below them; -1 = no term at all
+
+
+# Nodes of trees that rows walk down.
+ctypedef fused node_t:
+    Node
+    TermNode
 
 
 cdef struct TermPath:

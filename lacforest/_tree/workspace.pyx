@@ -21,7 +21,13 @@ if NODE.itemsize != sizeof(Node) or CODED_NODE.itemsize != sizeof(Node):
 
 
 cdef int _check_nodes(nodes) except -1:
-    if nodes.dtype not in (NODE, CODED_NODE) or nodes.ndim != 1 or len(nodes) == 0:
+    if (
+        not isinstance(nodes, np.ndarray)
+        or nodes.dtype not in (NODE, CODED_NODE)
+        or nodes.ndim != 1
+        or len(nodes) == 0
+        or not nodes.flags.aligned
+    ):
         raise ValueError("nodes must be a NODE array with at least one node")
     return 0
 
@@ -68,6 +74,8 @@ cdef class GrowingTree:
     """A tree while it grows: nodes, impure leaves, open slices, decrease of the criterion."""
 
     def __cinit__(self, int32_t n_classes, int32_t n_features):
+        if not 1 <= n_classes <= 1 << 16 or n_features < 1:
+            raise ValueError(f"a tree of {n_classes} classes and {n_features} features")
         self.n_classes = n_classes
         self.n_features = n_features
         self.node_capacity = 64
@@ -184,7 +192,7 @@ cdef class Scratch:
 
     def __cinit__(self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint is_narrow):
         cdef int64_t key_bytes = 4 if is_narrow else 8
-        if n_rows < 1 or n_features < 1 or n_classes < 1:
+        if not 1 <= n_rows < 1 << 32 or n_features < 1 or not 1 <= n_classes <= 1 << 16:
             raise ValueError(
                 f"scratch memory for {n_rows} rows, {n_features} features and {n_classes} classes"
             )
@@ -232,7 +240,8 @@ cdef class Scratch:
 cdef class ScratchPool:
     """Scratch memory that the blocks of trees of one fit pass on to each other.
 
-    The pool holds as much as blocks ran at once. All of it has the sizes of the first request.
+    The pool holds as much as blocks ran at once. All of it has the features, the classes and the
+    keys of the first request; rows are at least as many as are asked for.
     """
 
     def __cinit__(self):
@@ -247,15 +256,18 @@ cdef class ScratchPool:
         Raises
         ------
         ValueError
-            If the sizes are not those of the pool's first request.
+            If features, classes or keys are not those of the pool's first request.
         """
-        sizes = (n_rows, n_features, n_classes, is_narrow)
+        cdef Scratch scratch
+        sizes = (n_features, n_classes, is_narrow)
         with self._lock:
             if self._sizes is None:
                 self._sizes = sizes
             self._check(sizes)
             if self._free:
-                return self._free.pop()
+                scratch = self._free.pop()
+                if scratch.n_rows >= n_rows:
+                    return scratch
         return Scratch(n_rows, n_features, n_classes, is_narrow)
 
     cpdef release(self, Scratch scratch):
@@ -269,9 +281,7 @@ cdef class ScratchPool:
         if scratch is None:
             raise TypeError("release needs scratch memory, got None")
         with self._lock:
-            self._check(
-                (scratch.n_rows, scratch.n_features, scratch.n_classes, scratch.is_narrow)
-            )
+            self._check((scratch.n_features, scratch.n_classes, scratch.is_narrow))
             if scratch in self._free:
                 raise ValueError("scratch memory was released twice")
             self._free.append(scratch)
@@ -282,6 +292,6 @@ cdef class ScratchPool:
     def _check(self, tuple sizes):
         if sizes != self._sizes:
             raise ValueError(
-                "a pool serves one table only: its scratch memory has (rows, features, classes, "
-                f"4-byte keys) = {self._sizes}, not {sizes}"
+                "a pool serves one table only: its scratch memory has (features, classes, 4-byte "
+                f"keys) = {self._sizes}, not {sizes}"
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import euclidean_distances
 
 # Rows among which the median of pairwise distances is taken exactly.
 _MEDIAN_ROWS = 2_000
@@ -13,6 +12,8 @@ _MEDIAN_ROWS = 2_000
 
 def median_gamma(X: Any, rng: np.random.Generator) -> float:
     """Reciprocal of the median squared distance between rows, each paired with itself too."""
+    from sklearn.metrics import euclidean_distances  # slow to import
+
     n_rows = X.shape[0]
     if n_rows > _MEDIAN_ROWS:
         X = X[np.sort(rng.choice(n_rows, _MEDIAN_ROWS, replace=False))]

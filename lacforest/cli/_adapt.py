@@ -22,7 +22,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "adapt",
-        help="adapt a model to the shares of classes in another table",
         description="Find how much of a table is new and which shares the known classes have "
         "there, and write a model with the same trees whose probabilities are adapted to that. For "
         "tables of some hundred rows; with a thousand or more, fit again.",

@@ -36,10 +36,24 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_encoding(parser: Any) -> None:
-    """The encoding of text files."""
+# Where the help of a command describes its tables.
+TABLES = """\
+A table is a file (.csv, .tsv, .jsonl, each also with .gz, .bz2, .xz or .zip; .parquet, .feather,
+.xlsx, .npz), a quoted pattern of files ('rows-*.csv'), - for standard input, or the address of a
+database and a query ('postgresql://host/shop#SELECT * FROM orders').
+"""
+
+
+def add_reading(parser: Any) -> None:
+    """How tables are read."""
     parser.add_argument(
         "--encoding", default="utf-8", help="encoding of CSV files (default: utf-8)"
+    )
+    parser.add_argument(
+        "--format",
+        default="csv",
+        metavar="SUFFIX",
+        help="format of standard input, as a file would end: csv.gz, jsonl, parquet (default: csv)",
     )
 
 
@@ -65,6 +79,20 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
         help="columns to leave out",
     )
     add(
+        "--use",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="COLS",
+        help="columns to keep even if they look like ids, counters or time stamps",
+    )
+    add(
+        "--dates",
+        action="store_true",
+        help="learn from the hour and weekday of dates, and from the days between two of them "
+        "(without it, dates are an error)",
+    )
+    add(
         "--text",
         type=names,
         action="extend",
@@ -79,7 +107,7 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="a text that means a missing value, such as '?' (in addition to NA and similar ones)",
     )
-    add_encoding(group)
+    add_reading(group)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:

@@ -16,12 +16,29 @@ from lacforest._utils.progress import watching
 _CLEAR = "\r\x1b[K"
 
 
+class _CountingLine:
+    """Progress in one line of text, for want of tqdm."""
+
+    def __init__(self, desc: str = "", total: int | None = None, unit: str = "", **_: Any) -> None:
+        self._desc, self._total, self._unit = desc, total, unit
+        self.n = 0
+
+    def update(self, n_more: int) -> None:
+        self.n += n_more
+        of = "" if self._total is None else f" of {self._total:,}"
+        text = f"{self._desc}: {self.n:,}{of}{self._unit}".removeprefix(": ")
+        print(_CLEAR + text, end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+
 def _make_bar(**options: Any) -> Any:
-    """A transient progress bar, or None without tqdm."""
+    """A transient progress bar."""
     try:
         tqdm = importlib.import_module("tqdm").tqdm
     except ModuleNotFoundError:
-        return None
+        return _CountingLine(**options)
     return tqdm(leave=False, file=sys.stderr, **options)
 
 
@@ -65,8 +82,6 @@ class Console:
                 bars.pop()[1].close()
             if not bars:
                 bar = _make_bar(desc=what, total=n_total, unit=" trees")
-                if bar is None:
-                    return
                 print(_CLEAR, end="", file=sys.stderr, flush=True)
                 bars.append((what, bar))
             bars[-1][1].update(n_done - bars[-1][1].n)

@@ -27,7 +27,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "demo",
-        help="see it work on digits with half of the classes hidden",
         description="Hide half of the classes of a dataset that comes with scikit-learn, fit, and "
         "show what the forest finds. Writes a report with pictures.",
         epilog="example:\n  lacforest demo\n",

@@ -10,7 +10,6 @@ def add_to(commands: Any) -> None:
     """Add the command; its arguments, --help included, are parsed by the experiments."""
     parser = commands.add_parser(
         "experiments",
-        help="run the paper's experiments",
         add_help=False,
         prefix_chars="\0",  # no argument can begin with it, so nothing is an option here
     )

@@ -16,11 +16,11 @@ from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import check_output, writing
-from lacforest.cli._tables import make_coder, read_tables
+from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import TabularModel
+from lacforest.tabular import TabularModel, joint_name
 from lacforest.tabular.kinds import CONTENTS
 
 # Share of labelled rows that --calibrate holds out.
@@ -28,10 +28,11 @@ _HELD_OUT = 0.3
 # Number of classes that the summary lists.
 _LISTED = 8
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
+{_arguments.TABLES}
 examples:
   lacforest fit labelled.csv --target label --unlabeled prod.csv -o model.lac
-  lacforest fit train.parquet --target kind --unlabeled june.parquet -o model.lac --drop id,day
+  lacforest fit train.parquet --target kind --unlabeled june-*.parquet -o model.lac --drop day
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacextratrees
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
@@ -56,20 +57,20 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "fit",
-        help="learn from labelled and unlabelled rows",
         description="Learn from a table of labelled rows and a table of unlabelled rows, and write "
-        "a model file. Tables are CSV, TSV, Parquet or NPZ files.",
+        "a model file.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
-    add("labelled", type=Path, help="table of labelled rows")
+    add("labelled", nargs="+", help="table of labelled rows, or several to be joined")
     add(
         "--unlabeled",
         "--unlabelled",
-        type=Path,
+        nargs="+",
+        action="extend",
         required=True,
-        metavar="FILE",
-        help="table of unlabelled rows, which may contain new classes",
+        metavar="TABLE",
+        help="table of unlabelled rows, which may contain new classes, or several to be joined",
     )
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the model file")
     add(
@@ -109,8 +110,9 @@ def run(given: argparse.Namespace) -> int:
     """Fit, save, and print a summary."""
     started = time.perf_counter()
     console = Console(given)
-    check_output(given.output, [given.labelled, given.unlabeled])
-    labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabeled])
+    groups = find_tables(given, given.labelled, given.unlabeled)
+    check_output(given.output, [place.path for places in groups for place in places])
+    labeled, unlabeled = read_tables(console, given, groups)
     forest = FORESTS[given.method](
         theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
     )
@@ -122,7 +124,7 @@ def run(given: argparse.Namespace) -> int:
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        sources = (str(given.labelled), str(given.unlabeled))
+        sources = (joint_name(groups[0]), joint_name(groups[1]))
         scored = model.fit_predict(labeled, given.target, unlabeled, sources)
     predicted = Counter(scored["predicted_label"].tolist())
     with writing(given.output):
@@ -155,7 +157,7 @@ def _facts(
     return {
         "labelled_rows": n_labeled,
         "unlabelled_rows": predicted.total(),
-        "columns": {kind: kinds[kind] for kind in ("number", "boolean", "text") if kinds[kind]},
+        "columns": {kind: kinds[kind] for kind in CONTENTS if kinds[kind]},
         "features": len(model.coder.feature_names),
         "classes": forest.known_classes_.tolist(),
         "new_label": forest.classes_.tolist()[forest.new_class_index_],

@@ -40,7 +40,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "groups",
-        help="group the rows of a table that look new",
         description="Group the rows that a model calls new, and write them as a table for people "
         "to label. A model saved by --save keeps the groups: they have the same names in later "
         "tables.",

@@ -29,7 +29,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "inspect",
-        help="show the content of a model file",
         description="Show the classes, theta, trees and columns of a model, with the importance of "
         "each column.",
         epilog=_EXAMPLES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 from collections.abc import Collection, Iterator
@@ -63,8 +64,10 @@ def with_formula(cell: Any) -> Any:
 class _TextTable:
     """Writes frames into one CSV or TSV file."""
 
-    def __init__(self, file: Any, separator: str, escape_formulas: bool) -> None:
-        self._file, self._separator = file, separator
+    def __init__(
+        self, file: Any, separator: str, escape_formulas: bool, owns_file: bool = False
+    ) -> None:
+        self._file, self._separator, self._owns_file = file, separator, owns_file
         self._escape_formulas = escape_formulas
         self._has_header = False
 
@@ -79,7 +82,8 @@ class _TextTable:
         self._file.write(text.encode())
 
     def close(self) -> None:
-        pass
+        if self._owns_file:
+            self._file.close()
 
 
 class _ParquetTable:
@@ -120,9 +124,15 @@ class TableWriter:
         self._path = path
         self._escape_formulas = escape_formulas
         self.is_stdout = str(path) == "-"
-        suffix = ".csv" if self.is_stdout else path.suffix.lower()
-        if suffix not in (".csv", ".tsv", ".parquet"):
-            raise OutputError(f"{path}: the name of the output must end in .csv, .tsv or .parquet")
+        self._is_gzipped = path.suffix.lower() == ".gz"
+        name = path.with_suffix("") if self._is_gzipped else path
+        suffix = ".csv" if self.is_stdout else name.suffix.lower()
+        known = (".csv", ".tsv") if self._is_gzipped else (".csv", ".tsv", ".parquet")
+        if suffix not in known:
+            raise OutputError(
+                f"{path}: the name of the output must end in .csv, .tsv, .csv.gz, .tsv.gz or "
+                ".parquet"
+            )
         self._suffix = suffix
 
     @contextmanager
@@ -138,7 +148,10 @@ class TableWriter:
                 table = _ParquetTable(file)
             else:
                 separator = "\t" if self._suffix == ".tsv" else ","
-                table = _TextTable(file, separator, self._escape_formulas)
+                if self._is_gzipped:
+                    # Without a time stamp, so that the same rows give the same bytes.
+                    file = gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+                table = _TextTable(file, separator, self._escape_formulas, self._is_gzipped)
 
             def write(frame: Any) -> None:
                 with writing(self._path):

@@ -14,14 +14,16 @@ from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
 from lacforest.cli._rules import add_reasons, add_rules, find_rule
-from lacforest.tabular import TabularModel
+from lacforest.cli._tables import find_tables
+from lacforest.tabular import Place, TabularModel, table_columns
 
 ROW = "row"
 # Numbers per piece of the table: 64 MB, and the same again for text.
 _CELLS = 1 << 23
 _MOST_ROWS = 100_000
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
+{_arguments.TABLES}
 The output has one row per row of the table, in the same order: the row number, the columns of
 --keep, predicted_label, novelty_score (the probability of the new class), and the probability of
 every known class. The score and the probabilities sum to one.
@@ -29,7 +31,8 @@ every known class. The score and the probabilities sum to one.
 examples:
   lacforest predict model.lac new.csv -o scored.csv
   lacforest predict model.lac new.parquet -o scored.parquet --keep id,date
-  lacforest predict model.lac new.csv.gz -o - | head
+  lacforest predict model.lac new.csv.gz -o - --keep '*' | head
+  zcat rows.csv.gz | lacforest predict model.lac - -o scored.csv.gz
   lacforest predict model.lac new.csv -o scored.csv --budget 50 --explain 3
   lacforest predict model.lac new.csv -o scored.csv --max-fpr 0.01
 """
@@ -39,21 +42,21 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "predict",
-        help="score the rows of a table by a model",
         description="Compute a label and a novelty score for every row of a table. The table may "
         "be larger than memory.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
     add("model", type=Path, help="model file written by lacforest fit")
-    add("table", type=Path, help="table to score: CSV, TSV, Parquet or NPZ")
+    add("table", nargs="+", help="table to score, or several to be joined")
     add(
         "-o",
         "--output",
         type=Path,
         required=True,
         metavar="FILE",
-        help="scored table: .csv, .tsv or .parquet; - prints CSV to standard output",
+        help="scored table: .csv, .tsv, .csv.gz, .tsv.gz or .parquet; - prints CSV to standard "
+        "output",
     )
     add(
         "--keep",
@@ -61,7 +64,7 @@ def add_to(commands: Any) -> None:
         action="extend",
         default=[],
         metavar="COLS",
-        help="columns to copy, separated by commas",
+        help="columns to copy, separated by commas; '*' copies all",
     )
     add(
         "--escape-formulas",
@@ -70,7 +73,7 @@ def add_to(commands: Any) -> None:
     )
     add_rules(parser)
     _arguments.add_jobs(parser)
-    _arguments.add_encoding(parser)
+    _arguments.add_reading(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 
@@ -80,51 +83,71 @@ def run(given: argparse.Namespace) -> int:
     started = time.perf_counter()
     writer = TableWriter(given.output, given.escape_formulas)
     console = Console(given, to_stderr=writer.is_stdout)
+    (places,) = find_tables(given, given.table)
     if not writer.is_stdout:
-        check_output(given.output, [given.model, given.table])
+        check_output(given.output, [given.model, *(place.path for place in places)])
     with console.activity(f"reading {given.model}"):
         model = TabularModel.load(given.model)
     model.forest.set_params(n_jobs=given.jobs)
-    n_columns = len(model.coder.feature_names) + len(given.keep)
+    keep, notes = _columns_to_keep(model, places[0], given)
+    n_columns = len(model.coder.feature_names) + len(keep)
     chunk_rows = min(_MOST_ROWS, _CELLS // n_columns + 1)
 
-    def read(keep: list[str]) -> Iterator[Any]:
-        return model.iter_file(
-            given.table, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
-        )
+    def read(keep: list[str]) -> Iterator[tuple[Place, Any]]:
+        for place in places:
+            for frame in model.iter_file(
+                place, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
+            ):
+                yield place, frame
 
     rule = find_rule(
         given,
         model,
-        lambda: (model.coder.encode(frame, source=str(given.table)) for frame in read([])),
+        lambda: (model.coder.encode(frame, source=str(place)) for place, frame in read([])),
     )
-    frames = read(given.keep)
     unseen: dict[str, tuple[int, str]] = {}
-    n_rows, labels = 0, Counter[Any]()
+    labels = Counter[Any]()
     with writer.open() as write:
-        for frame in console.with_bar(frames):
-            scored = model.predict(frame, unseen, str(given.table))
+        for place, frame in console.with_bar(read(keep)):
+            scored = model.predict(frame, unseen, str(place))
+            first = labels.total()
             if rule is not None or given.explain is not None:
-                X = model.coder.encode(frame, source=str(given.table))
+                X = model.coder.encode(frame, source=str(place))
                 if rule is not None:
-                    rule.apply(model, X, n_rows, scored)
+                    rule.apply(model, X, first, scored)
                 if given.explain is not None:
                     add_reasons(given, model, X, scored)
             labels.update(scored["predicted_label"].tolist())
-            for place, name in enumerate([ROW, *given.keep]):
-                if name in scored.columns:
-                    raise OutputError(
-                        f"--keep {name}: the output already has a column of that name"
-                    )
-                values = range(n_rows + 1, n_rows + len(frame) + 1) if place == 0 else frame[name]
-                scored.insert(place, name, values)
+            _copy_columns(frame, keep, scored, first + 1)
             write(scored)
-            n_rows += len(frame)
     facts = _facts(model, labels, unseen)
+    facts["notes"] += notes
     facts["decision"] = None if rule is None else rule.note
     facts |= {"seconds": round(time.perf_counter() - started, 3), "output": str(given.output)}
     console.print_result(facts, _lines(facts))
     return 0
+
+
+def _columns_to_keep(
+    model: TabularModel, place: Place, given: argparse.Namespace
+) -> tuple[list[str], list[str]]:
+    """The columns of --keep, and notes about those that '*' leaves out."""
+    if "*" not in given.keep:
+        return given.keep, []
+    taken = {ROW, *model.output_columns}
+    columns = table_columns(place, given.encoding)
+    clashing = [name for name in columns if name in taken]
+    notes = [f"column {name!r} is not copied: the output has its own" for name in clashing]
+    return [name for name in columns if name not in taken], notes
+
+
+def _copy_columns(frame: Any, keep: list[str], scored: Any, first_row: int) -> None:
+    """Put the row number and the columns to keep in front of the scores."""
+    for place, name in enumerate([ROW, *keep]):
+        if name in scored.columns:
+            raise OutputError(f"--keep {name}: the output already has a column of that name")
+        values = range(first_row, first_row + len(frame)) if place == 0 else frame[name]
+        scored.insert(place, name, values)
 
 
 def _facts(

@@ -40,7 +40,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "promote",
-        help="add rows that a person labelled to the labelled table",
         description="Add rows of a table of lacforest groups that a person has labelled to the "
         "labelled table, for the next fit.",
         epilog=_EXAMPLES,

@@ -10,7 +10,8 @@ from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import check_output, writing
-from lacforest.tabular import TableError, TabularModel
+from lacforest.cli._tables import find_tables
+from lacforest.tabular import Place, TableError, TabularModel, joint_name
 
 _EXAMPLES = """\
 examples:
@@ -23,18 +24,17 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="write an HTML report about a model and a table",
         description="Write one HTML file with measures and plots: what is new in a table and, if a "
         "column contains the true labels, how good the model is. It needs no network access.",
         epilog=_EXAMPLES,
     )
     add = parser.add_argument
     add("model", type=Path, help="model file written by lacforest fit")
-    add("table", type=Path, help="rows to report on: CSV, TSV, Parquet or NPZ")
+    add("table", nargs="+", help="table to report on, or several to be joined")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the HTML file")
     add("--truth", metavar="COL", help="the column of true labels")
     _arguments.add_jobs(parser)
-    _arguments.add_encoding(parser)
+    _arguments.add_reading(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 
@@ -45,18 +45,24 @@ def run(given: argparse.Namespace) -> int:
     from lacforest.report import write_report
 
     console = Console(given)
-    check_output(given.output, [given.model, given.table])
+    (places,) = find_tables(given, given.table)
+    source = joint_name(places)
+    check_output(given.output, [given.model, *(place.path for place in places)])
     with console.activity(f"reading {given.model}"):
         model = TabularModel.load(given.model)
     if model.forest.new_class_index_ is None:
         raise TableError(f"{given.model} was fitted without unlabelled rows and has no new class")
     model.forest.set_params(n_jobs=given.jobs)
     keep = [] if given.truth is None else [given.truth]
-    with console.activity(f"reading {given.table}"):
-        pieces = list(model.iter_file(given.table, keep=keep, encoding=given.encoding))
+    with console.activity(f"reading {source}"):
+        pieces = [
+            piece
+            for place in places
+            for piece in model.iter_file(place, keep=keep, encoding=given.encoding)
+        ]
         frame = load_extra("pandas").concat(pieces, ignore_index=True)
-    X = model.coder.encode(frame, source=str(given.table))
-    truth = None if given.truth is None else _read_truth(model, frame, given)
+    X = model.coder.encode(frame, source=source)
+    truth = None if given.truth is None else _read_truth(model, frame, given.truth, source)
     with console.activity("drawing"), writing(given.output):
         write_report(
             given.output,
@@ -64,8 +70,8 @@ def run(given: argparse.Namespace) -> int:
             X,
             truth,
             feature_names=model.coder.feature_names,
-            title=f"What is new in {given.table.name}?",
-            facts={"model": given.model.name, "table": given.table.name},
+            title=f"What is new in {_short_name(places)}?",
+            facts={"model": given.model.name, "table": _short_name(places)},
         )
     n_new = int((model.forest.predict(X) == model.forest.new_label_).sum())
     facts = {"rows": len(X), "new": n_new, "report": str(given.output)}
@@ -74,18 +80,24 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _read_truth(model: TabularModel, frame: Any, given: argparse.Namespace) -> Any:
+def _short_name(places: list[Place]) -> str:
+    """The name of the tables without folders."""
+    first = places[0]
+    name = first.path.name if first.name == str(first.path) else str(first)
+    return name if len(places) == 1 else f"{name} and {len(places) - 1} more"
+
+
+def _read_truth(model: TabularModel, frame: Any, column: str, source: str) -> Any:
     """True labels, converted to the type of the known classes."""
-    values = frame[given.truth]
+    values = frame[column]
     if values.isna().any():
         row = int(values.isna().to_numpy().argmax()) + 1
-        raise TableError(f"{given.table} has no value in column {given.truth!r} of row {row}")
+        raise TableError(f"{source} has no value in column {column!r} of row {row}")
     if model.forest.known_classes_.dtype.kind not in "iu":
         return values.astype(str).to_numpy(dtype=object)
     try:
         return values.astype(float).astype("int64").to_numpy()
     except ValueError:
         raise TableError(
-            f"column {given.truth!r} of {given.table} contains text, but the classes of the model "
-            "are numbers"
+            f"column {column!r} of {source} contains text, but the classes of the model are numbers"
         ) from None

@@ -1,22 +1,39 @@
-"""Labelled and unlabelled tables, read and coded by the options of a command."""
+"""Tables that a command reads, and their coding by the options of the command."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from lacforest.cli._console import Console
-from lacforest.tabular import TableCoder, read_table
+from lacforest.tabular import (
+    Advice,
+    Place,
+    TableCoder,
+    TableError,
+    find_places,
+    joint_name,
+    read_table,
+)
 
 
-def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) -> list[Any]:
-    """Frames of several files, read by the options of `add_tables`."""
+def find_tables(given: argparse.Namespace, *groups: Sequence[str]) -> list[list[Place]]:
+    """The tables of each group of arguments; patterns are expanded, standard input is copied."""
+    if sum(words.count("-") for words in groups) > 1:
+        raise TableError("standard input (-) can be read only once: use a file for the other table")
+    return [find_places(words, given.format) for words in groups]
+
+
+def read_tables(
+    console: Console, given: argparse.Namespace, groups: Sequence[Sequence[Place]]
+) -> list[Any]:
+    """One frame per group of tables, read by the options of `add_tables`."""
     frames = []
-    for path in paths:
-        with console.activity(f"reading {path}"):
+    for places in groups:
+        with console.activity(f"reading {joint_name(places)}"):
             frame = read_table(
-                path, text=given.text, missing=given.missing, encoding=given.encoding
+                places, text=given.text, missing=given.missing, encoding=given.encoding
             )
         frames.append(frame)
     return frames
@@ -24,4 +41,12 @@ def read_tables(console: Console, given: argparse.Namespace, paths: list[Path]) 
 
 def make_coder(given: argparse.Namespace) -> TableCoder:
     """A coder with the options of `add_tables`."""
-    return TableCoder(given.categories, drop=given.drop, text=given.text, missing=given.missing)
+    return TableCoder(
+        given.categories,
+        drop=given.drop,
+        text=given.text,
+        missing=given.missing,
+        use=given.use,
+        dates=given.dates,
+        advice=Advice(is_command=True),
+    )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._fit import theta_line
-from lacforest.cli._tables import make_coder, read_tables
+from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.mixture import diagnose, estimate_theta
 from lacforest.mixture.registry import DIAGNOSED, METHODS
+from lacforest.tabular import joint_name
 
-_EXAMPLES = """\
+_EXAMPLES = f"""\
+{_arguments.TABLES}
 examples:
   lacforest theta labelled.csv prod.csv --target label
   lacforest theta labelled.csv prod.csv --target label --method km2 --json
@@ -24,13 +25,12 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "theta",
-        help="estimate the share of new rows in a table",
         description="Estimate the share of unlabelled rows that belong to no labelled class, and "
         "check the assumptions of the estimate.",
         epilog=_EXAMPLES,
     )
-    parser.add_argument("labelled", type=Path, help="table of labelled rows")
-    parser.add_argument("unlabelled", type=Path, help="table of unlabelled rows")
+    parser.add_argument("labelled", help="table of labelled rows")
+    parser.add_argument("unlabelled", help="table of unlabelled rows")
     parser.add_argument(
         "--method",
         choices=tuple(METHODS),
@@ -47,9 +47,10 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Estimate, check, and print the result."""
     console = Console(given)
-    labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabelled])
+    groups = find_tables(given, [given.labelled], [given.unlabelled])
+    labeled, unlabeled = read_tables(console, given, groups)
     coder = make_coder(given)
-    sources = (str(given.labelled), str(given.unlabelled))
+    sources = (joint_name(groups[0]), joint_name(groups[1]))
     tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
     with console.counting_trees("estimating theta"):

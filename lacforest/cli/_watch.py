@@ -32,7 +32,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "watch",
-        help="follow the share of new rows over many tables",
         description="Find for each table how much of it is new and which shares the known classes "
         "have, compare with the fit, and raise an alarm where something has moved.",
         epilog=_EXAMPLES,

@@ -1,12 +1,10 @@
-"""Tables from npz, KEEL and idx files, and from OpenML."""
+"""Tables from npz and KEEL files, and from OpenML."""
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import warnings
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from http.client import HTTPException
 from pathlib import Path
@@ -18,19 +16,19 @@ from scipy import sparse
 from sklearn import datasets
 
 DEBIAN_FOLDER = Path("/usr/share/datasets")
-_IDX_PARTS = ("train", "t10k")
 
 
 class UnreachableError(Exception):
     """OpenML did not return a dataset."""
 
 
-def read_npz(path: Path) -> tuple[Any, Any]:
-    """Arrays X and y of an npz file."""
+def read_npz(path: Path) -> tuple[Any, Any, str | None]:
+    """Arrays X and y of an npz file, and the layout of images if it states one."""
     try:
         # Opened here, because NumPy does not close a broken file.
         with open(path, "rb") as raw, np.load(raw) as file:
-            return file["X"], file["y"]
+            layout = str(file["layout"]) if "layout" in file else None
+            return file["X"], file["y"], layout
     except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{path} is not an npz file with the arrays X and y, such as "
@@ -61,44 +59,6 @@ def _numbers(entries: Sequence[str]) -> NDArray[np.float64]:
         return np.array(entries, dtype=np.float64)
     except ValueError:
         return np.unique(entries, return_inverse=True)[1].astype(np.float64)
-
-
-def find_idx(folder: Path, name: str) -> Path | None:
-    """The folder with MNIST's four files: the subfolder `name`, or the given folder itself."""
-    for place in (folder / name, folder):
-        if _idx_file(place, f"{_IDX_PARTS[0]}-images-idx3-ubyte").is_file():
-            return place
-    return None
-
-
-def _idx_file(folder: Path, name: str) -> Path:
-    """The unpacked file, or the gzipped one as it is published."""
-    plain = folder / name
-    return plain if plain.is_file() else folder / f"{name}.gz"
-
-
-def read_idx_folder(folder: Path) -> tuple[Any, Any]:
-    """Images as rows, and labels, from MNIST's four files: training rows, then test rows."""
-    images = [_read_idx(_idx_file(folder, f"{part}-images-idx3-ubyte")) for part in _IDX_PARTS]
-    labels = [_read_idx(_idx_file(folder, f"{part}-labels-idx1-ubyte")) for part in _IDX_PARTS]
-    return np.concatenate([part.reshape(len(part), -1) for part in images]), np.concatenate(labels)
-
-
-def _read_idx(path: Path) -> NDArray[np.uint8]:
-    """Bytes in MNIST's format: two zeros, type 8, number of dimensions, dimensions, values."""
-    try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-        if content[:3] != b"\0\0\x08":
-            raise ValueError(f"it begins with {content[:3]!r}")
-        shape = np.frombuffer(content, dtype=">u4", count=content[3], offset=4)
-        return np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape)).reshape(shape)
-    except (EOFError, OSError, IndexError, ValueError, zlib.error) as error:
-        raise ValueError(
-            f"{path} is not a valid idx file of bytes; reinstall the package that it belongs to, "
-            f"or download it again: {error}"
-        ) from error
 
 
 def fetch_openml(arguments: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacforest._coding.bins import check_max_bins
 from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
 from lacforest._contract.classifier import keyword_only_fit
@@ -18,6 +19,7 @@ from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine
 from lacforest._growing.label import pseudo_label_cap, pseudo_labels
 from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
 from lacforest._growing.run import Grower
+from lacforest._growing.sample import RowSample
 from lacforest._growing.step_one import explore
 from lacforest._growing.step_two import GrownForest, deepen, refine_plain
 from lacforest._input.parameters import (
@@ -95,6 +97,10 @@ class LACExtraTreesClassifier(BaseLACForest):
         Rows that a node needs to be split.
     min_samples_leaf : int, default=1
         Rows each child needs in Step II.
+    max_samples : int, float in (0, 1] or None, default=None
+        Rows of a tree of either step, as in `LACForestClassifier`.
+    max_bins : "auto", int from 2 to 255 or None, default="auto"
+        Most codes of a column, as in `LACForestClassifier`.
     class_weight : dict, "balanced" or None, default=None
         Factors for the weights of labelled rows, by known class.
     unlabeled_label : object, default=None
@@ -160,6 +166,8 @@ n_features_in_, feature_names_in_
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
+        max_samples: int | float | None = None,
+        max_bins: Literal["auto"] | int | None = "auto",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
         new_label: Any = "auto",
@@ -181,6 +189,8 @@ n_features_in_, feature_names_in_
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.max_samples = max_samples
+        self.max_bins = max_bins
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label
         self.new_label = new_label
@@ -228,12 +238,22 @@ n_features_in_, feature_names_in_
             rows, labels = check_training_rows(
                 self, X, y, sample_weight, X_unlabeled, control=control
             )
-            coded = code_table(rows.table, self.n_jobs)
+            coded = code_table(rows.table, self.n_jobs, self.max_bins)
 
             entropy = draw_entropy(self.random_state)
-            seeds = ForestSeeds.of_fresh_trees(entropy, self.n_explorers, self.n_estimators)
+            sample = RowSample.of(self.max_samples, rows.table.n_rows)
+            seeds = ForestSeeds.of_fresh_trees(
+                entropy, self.n_explorers, self.n_estimators, sample is not None
+            )
             shape = TreeShape.of(self, rows.table.n_features)
-            refine_plan = TreePlan(GiniCriterion(), shape, seeds.refine, random_cuts=True)
+            refine_plan = TreePlan(
+                GiniCriterion(),
+                shape,
+                seeds.refine,
+                random_cuts=True,
+                sample_seeds=seeds.fresh_sample,
+                sample=sample,
+            )
             if rows.n_unlabeled == 0:
                 grower = Grower(rows, coded, self.n_jobs, self.verbose)
                 self._keep(rows, labels, None, refine_plain(grower, refine_plan))
@@ -255,16 +275,21 @@ n_features_in_, feature_names_in_
                 self._explored_shape(shape, rows.table.n_features),
                 seeds.explore,
                 random_cuts=self.cuts == "random",
+                sample_seeds=seeds.sample,
+                sample=sample,
             )
             explored = explore(grower, explore_plan)
             if explored.made_no_split:
                 warn_user(self._unexplored_message(), UserWarning)
             marked = pseudo_labels(explored.scores, theta.value)
             deployment = check_fit(deployment, coded.columns, marked, self)
-            cap = pseudo_label_cap(rows.labeled_total, theta.upper, self.pseudo_cap)
+            n_sampled = rows.labeled_total * refine_plan.rate
+            cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
             refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
             if self.refinement == "deepen":
-                plan = replace(refine_plan, seeds=seeds.of_refined_explorers())
+                plan = replace(
+                    refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
+                )
                 refined, exploring = deepen(grower, plan, explored), None
             else:
                 kinds = TreeKinds.of(self.refinement, self.n_estimators)
@@ -279,6 +304,7 @@ n_features_in_, feature_names_in_
         check_int("n_explorers", self.n_explorers, 1)
         check_int("min_explored_leaf", self.min_explored_leaf, 1)
         check_gamma(self.gamma)
+        check_max_bins(self.max_bins)
         check_pseudo_cap(self.pseudo_cap)
         for name, choices in (("cuts", _CUTS), ("refinement", _REFINEMENTS)):
             value = getattr(self, name)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lacforest._coding.bins import check_max_bins
 from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
 from lacforest._contract.classifier import keyword_only_fit
@@ -17,6 +18,7 @@ from lacforest._growing.collect import mean_importances
 from lacforest._growing.label import pseudo_label_cap, pseudo_labels
 from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
 from lacforest._growing.run import Grower
+from lacforest._growing.sample import RowSample
 from lacforest._growing.step_one import explore
 from lacforest._growing.step_two import GrownForest, deepen, refine_plain
 from lacforest._input.parameters import (
@@ -81,6 +83,14 @@ class LACForestClassifier(BaseLACForest):
     bootstrap : bool, default=False
         Grow each tree on a sample with replacement, drawn from labelled and from unlabelled rows
         apart. The paper does not.
+    max_samples : int, float in (0, 1] or None, default=None
+        Rows of a tree: a share of the labelled and of the unlabelled rows, or about so many of both
+        together. None takes all. Each tree takes its own rows, by a hash of the row number and the
+        tree's seed; see Notes.
+    max_bins : "auto", int from 2 to 255 or None, default="auto"
+        Most codes of a column. Columns with more distinct values are divided at their quantiles.
+        None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255
+        bins beyond.
     pseudo_cap : float or None, default=None
         Most pseudo-labelled rows of a tree, as a multiple of ``n_l * theta / (1 - theta)``, with
         theta the upper end of `theta_interval_` where there is one; each tree draws its own. None
@@ -153,6 +163,13 @@ class LACForestClassifier(BaseLACForest):
     Unlabelled rows always weigh 1; entries of `sample_weight` that belong to rows marked by
     ``unlabeled_label`` are not used.
 
+    *Samples.* With `max_samples` a row is in the sample of a tree or not depending on its number
+    (counted within labelled or within unlabelled rows), the tree's seed and the share alone. The
+    number of rows therefore varies from tree to tree. With `bootstrap` a row is taken as many times
+    as a Poisson variable says whose mean is the share. The totals of Definition 1 and of the
+    constraints by gamma are those of the table times the share. The sample of a tree must hold a
+    labelled and, in Step I, an unlabelled row.
+
     *Missing values.* NaN needs no imputation. At each split missing rows go to the side that the
     criterion prefers; where a node misses nothing, to the larger child.
 
@@ -190,6 +207,8 @@ class LACForestClassifier(BaseLACForest):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        max_bins: Literal["auto"] | int | None = "auto",
         pseudo_cap: float | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
@@ -207,6 +226,8 @@ class LACForestClassifier(BaseLACForest):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.max_bins = max_bins
         self.pseudo_cap = pseudo_cap
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label
@@ -252,17 +273,22 @@ class LACForestClassifier(BaseLACForest):
             gamma = check_gamma(self.gamma)
             check_pseudo_cap(self.pseudo_cap)
             check_bool("bootstrap", self.bootstrap)
+            check_max_bins(self.max_bins)
             theta_or_estimator = check_theta(self.theta)
             check_known_shares(self.known_shares)
             rows, labels = check_training_rows(
                 self, X, y, sample_weight, X_unlabeled, control=control
             )
-            coded = code_table(rows.table, self.n_jobs)
+            coded = code_table(rows.table, self.n_jobs, self.max_bins)
 
             entropy = draw_entropy(self.random_state)
-            seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, self.bootstrap)
+            sample = RowSample.of(self.max_samples, rows.table.n_rows, self.bootstrap)
+            has_samples = self.bootstrap or sample is not None
+            seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, has_samples)
             shape = TreeShape.of(self, rows.table.n_features)
-            refine_plan = TreePlan(GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample)
+            refine_plan = TreePlan(
+                GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample, sample=sample
+            )
             if rows.n_unlabeled == 0:
                 grower = Grower(rows, coded, self.n_jobs, self.verbose)
                 self._keep(rows, labels, None, refine_plain(grower, refine_plan))
@@ -284,13 +310,15 @@ class LACForestClassifier(BaseLACForest):
                 replace(shape, gamma=gamma, draws_on=False),
                 seeds.explore,
                 sample_seeds=seeds.sample,
+                sample=sample,
             )
             explored = explore(grower, explore_plan)
             if explored.made_no_split:
                 warn_user(_UNEXPLORED.format(gamma=self.gamma), UserWarning)
             marked = pseudo_labels(explored.scores, theta.value)
             deployment = check_fit(deployment, coded.columns, marked, self)
-            cap = pseudo_label_cap(rows.labeled_total, theta.upper, self.pseudo_cap)
+            n_sampled = rows.labeled_total * refine_plan.rate
+            cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
             refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
             refined = deepen(grower, refine_plan, explored)
             importances = mean_importances(refined.decrease + explored.decrease)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lacforest import datasets
 from lacforest._utils.version import __version__
 from lacforest.experiments._allocator import keep_freed_memory
-from lacforest.experiments._deep_paper import SIZES, USUAL_SIZES
+from lacforest.experiments._deep_paper import SIZES, SMALL_CLASSES, USUAL_SIZES
 from lacforest.experiments._evaluation import evaluate
 from lacforest.experiments._runner import ResultsFile, run_jobs
 from lacforest.mixture import KernelMeanEmbedding, ThetaWarning
@@ -29,8 +29,8 @@ from lacforest.mixture import KernelMeanEmbedding, ThetaWarning
 N_HIDDEN = 4
 # The paper's estimator of theta for its neural forest: ten subsamples of 1,000 + 1,000 rows.
 _PAPER_THETA = KernelMeanEmbedding(subsample=1000, n_subsamples=10, n_bootstrap=0)
-# Shapes of images by their number of values.
-_SHAPES = {784: (1, 28, 28), 3072: (3, 32, 32)}
+# Tables of other names that are read as images.
+_GREY_COLUMNS, _GREY = 784, (1, 28, 28)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ class DeepOptions:
 
     def sizes_of(self, dataset: str) -> tuple[int, int, int]:
         """Labelled, unlabelled and test images per class of a dataset."""
-        return SIZES.get(dataset, USUAL_SIZES) if self.sizes is None else self.sizes
+        whole = dataset.removesuffix("-subset")
+        return SIZES.get(whole, USUAL_SIZES) if self.sizes is None else self.sizes
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -146,12 +147,12 @@ Results = Sequence[tuple[DeepJob, dict[str, Any]]]
 
 @dataclass(frozen=True, eq=False)
 class ImageSplit:
-    """Images of one job; hidden classes have the label -1 in `y_test`."""
+    """Images of one job, as bytes or floats; hidden classes have the label -1 in `y_test`."""
 
-    labeled: NDArray[np.float32]
+    labeled: NDArray[Any]
     y_labeled: NDArray[np.intp]
-    unlabeled: NDArray[np.float32]
-    test: NDArray[np.float32]
+    unlabeled: NDArray[Any]
+    test: NDArray[Any]
     y_test: NDArray[np.intp]
     theta: float
 
@@ -171,22 +172,28 @@ class DeepExperiment:
         self.options = options
         self._images = {name: self._load(name) for name in options.datasets}
 
-    def _load(self, name: str) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    def _load(self, name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
         table = datasets.load(name, self.options.folder, scale=False)
-        shape = _SHAPES.get(table.data.shape[1])
+        shape = table.image_shape
+        if shape is None and table.data.shape[1] == _GREY_COLUMNS:
+            shape = _GREY
         if shape is None:
             raise ValueError(
-                f"{name} has {table.data.shape[1]} features, which do not match images of 28 x 28 "
-                "grey or 32 x 32 colour pixels"
+                f"{name} is a table of {table.data.shape[1]} features, which do not match images "
+                "of 28 x 28 grey pixels: save X with the shape (n, channels, height, width)"
             )
-        needed = sum(self.options.sizes_of(name))
+        n_labeled, *others = self.options.sizes_of(name)
+        takes_the_rest = self.options.sizes is None and name == SMALL_CLASSES
+        needed = sum(others) + (1 if takes_the_rest else n_labeled)
         classes, counts = np.unique(table.target, return_counts=True)
         if len(classes) <= N_HIDDEN or counts.min() < needed:
             raise ValueError(
                 f"{name} has {len(classes)} classes with at least {counts.min()} images each, but "
                 f"more than {N_HIDDEN} classes with {needed} images each are needed"
             )
-        pixels = (table.data / table.data.max()).astype(np.float32)
+        pixels = table.data
+        if pixels.dtype != np.uint8:
+            pixels = (pixels / pixels.max()).astype(np.float32)
         return pixels.reshape(-1, *shape), table.target
 
     def draw(self, job: DeepJob) -> tuple[ImageSplit, int]:
@@ -216,7 +223,7 @@ class DeepExperiment:
         return split, int(rng.integers(2**32))
 
     def run_job(self, job: DeepJob, checkpoint: Path) -> dict[str, Any]:
-        """Train and evaluate one forest; seconds are those since the last interruption."""
+        """Train and evaluate one forest; CPU seconds are those since the last interruption."""
         from lacforest.neural import DeepLACForestClassifier
 
         split, seed = self.draw(job)
@@ -235,17 +242,17 @@ class DeepExperiment:
             random_state=seed,
             verbose=1,
         )
-        started = time.perf_counter()
+        started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ThetaWarning)
             forest.fit(split.labeled, split.y_labeled, X_unlabeled=split.unlabeled)
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
         return {
             **evaluate(forest, split.test, split.y_test, new_label=-1),
             "theta": split.theta,
             "theta_used": forest.theta_,
             "loss": forest.history_["loss"][-1],
-            "seconds": seconds,
+            "cpu_seconds": seconds,
         }
 
     def run(self, results: ResultsFile) -> Results:
@@ -268,9 +275,13 @@ class DeepExperiment:
             return results.path.with_name(name)
 
         try:
-            found = run_jobs(jobs, lambda job: self.run_job(job, checkpoint(job)), results)
+            # A checkpoint is deleted by the run that trained from it, so no other file is.
+            found = run_jobs(
+                jobs,
+                lambda job: self.run_job(job, checkpoint(job)),
+                results,
+                after_saving=lambda job: checkpoint(job).unlink(missing_ok=True),
+            )
         finally:
             torch.set_num_threads(threads)
-        for job in jobs.values():
-            checkpoint(job).unlink(missing_ok=True)
         return [(job, found[key]) for key, job in jobs.items()]

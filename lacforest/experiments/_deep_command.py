@@ -19,13 +19,18 @@ _DESCRIPTION = (
 _EXAMPLE = "--fast --choices 3 --theta true"
 
 
-def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -> None:
+def _add_sizes(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--datasets", type=names, default="fmnist", help="names, with commas")
     add("--choices", type=at_least(1), default=5, help="random choices of known classes")
     add("--labeled", type=at_least(1), help="labelled images per known class")
     add("--unlabeled", type=at_least(1), help="unlabelled images per class")
     add("--test", type=at_least(1), help="test images per class")
+
+
+def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--datasets", type=names, default="fmnist", help="names, with commas")
+    _add_sizes(parser)
     add("--fast", action="store_true", help="settings for a few epochs on a CPU")
     add("--epochs", type=at_least(1), help="epochs, 500 by default or 6 with --fast")
     add("--learning-rate", type=positive, help="initial rate, 0.01 by default or 0.1 with --fast")
@@ -36,13 +41,15 @@ def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -
         add_figure(parser)
 
 
-def _sizes(given: argparse.Namespace) -> tuple[int, int, int] | None:
-    """Sizes of the splits; None, the paper's for each dataset, if none is given."""
+def _sizes(
+    given: argparse.Namespace, usual: tuple[int, int, int] = USUAL_SIZES
+) -> tuple[int, int, int] | None:
+    """Sizes of the splits, `usual` where they are not given; None if none is given."""
     sizes = (given.labeled, given.unlabeled, given.test)
     if all(size is None for size in sizes):
         return None
     labeled, unlabeled, test = (
-        usual if size is None else size for size, usual in zip(sizes, USUAL_SIZES, strict=True)
+        default if size is None else size for size, default in zip(sizes, usual, strict=True)
     )
     return labeled, unlabeled, test
 
@@ -84,8 +91,9 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--datasets", type=names, default="mnist,fmnist", help="names, with commas")
     add("--methods", type=names, default=",".join(_deep_table.ALL_METHODS), help="with commas")
-    add("--choices", type=at_least(1), default=5, help="random choices of known classes")
+    _add_sizes(parser)
     add("--reduced", action="store_true", help="few images and epochs, for CPUs")
+    add("--epochs", type=at_least(1), help="epochs, by default those of each method")
     add("--theta", choices=("estimated", "true"), default="estimated", help="what methods use")
     add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
     add_common(parser, "deep-table", "jobs at once")
@@ -97,6 +105,8 @@ def _run_all_methods(given: argparse.Namespace) -> str:
         methods=given.methods,
         n_choices=given.choices,
         reduced=given.reduced,
+        sizes=_sizes(given, _deep_table.REDUCED_SIZES if given.reduced else USUAL_SIZES),
+        epochs=given.epochs,
         estimate_theta=given.theta == "estimated",
         device=given.device,
         n_jobs=given.jobs,

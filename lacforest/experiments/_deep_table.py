@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lacforest._utils.version import __version__
+from lacforest.ensemble import LACExtraTreesClassifier
 from lacforest.experiments._allocator import keep_freed_memory
 from lacforest.experiments._comparison import TITLES
 from lacforest.experiments._deep import DeepExperiment, DeepJob, DeepOptions, Point
@@ -22,7 +23,9 @@ from lacforest.experiments._tables import PrintedColumn
 from lacforest.mixture import ThetaWarning
 
 HYBRID = "Hybrid"
-ALL_METHODS = (METHODS[0], HYBRID, *METHODS[1:])
+# LACExtraTreesClassifier on the pixels, without a network.
+PIXELS = "Pixels"
+ALL_METHODS = (METHODS[0], HYBRID, PIXELS, *METHODS[1:])
 REDUCED_SIZES = (1000, 250, 300)
 REDUCED_EPOCHS = 10
 # Held-out known images for thresholds: 50 of the 1,000 per class of the reduced protocol.
@@ -41,6 +44,10 @@ class TableOptions:
     reduced : bool
         Few images and epochs and short recipes, in place of the paper's sizes and the settings that
         authors published.
+    sizes : tuple of int or None
+        Labelled, unlabelled and test images per class, if they are others.
+    epochs : int or None
+        Epochs of all networks, if they are others.
     estimate_theta : bool
     device : str
     n_jobs : int
@@ -53,11 +60,18 @@ class TableOptions:
     methods: Sequence[str] = ALL_METHODS
     n_choices: int = 5
     reduced: bool = False
+    sizes: tuple[int, int, int] | None = None
+    epochs: int | None = None
     estimate_theta: bool = True
     device: str = "auto"
     n_jobs: int = 1
     seed: int = 0
     folder: Any = None
+
+    @property
+    def all_sizes(self) -> tuple[int, int, int] | None:
+        """Images per class; None are the paper's for each dataset."""
+        return REDUCED_SIZES if self.sizes is None and self.reduced else self.sizes
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -67,6 +81,8 @@ class TableOptions:
             "lacforest": __version__,
             "seed": self.seed,
             "reduced": self.reduced,
+            "sizes": None if self.sizes is None else list(self.sizes),
+            "epochs": self.epochs,
             "theta": "estimated" if self.estimate_theta else "true",
         }
 
@@ -102,8 +118,12 @@ def make_method(method: str, options: TableOptions, theta: Any, seed: int) -> An
         "Softmax-T": baselines.SoftmaxThresholdClassifier,
     }
     shared: dict[str, Any] = {"random_state": seed, "device": options.device}
+    if method == PIXELS:
+        return LACExtraTreesClassifier(theta=theta, random_state=seed)
     if options.reduced:
         shared |= {"epochs": REDUCED_EPOCHS, "validation_fraction": _HELD_OUT}
+    if options.epochs is not None:
+        shared["epochs"] = options.epochs
     if method == HYBRID:
         return HybridLACForestClassifier(theta=theta, **shared)
     if method == METHODS[0]:
@@ -124,12 +144,17 @@ def run_job(draw: Callable[[DeepJob], Any], options: TableOptions, job: TableJob
     model = make_method(
         job.method, options, "auto" if options.estimate_theta else split.theta, seed
     )
+    labeled, unlabeled, test = split.labeled, split.unlabeled, split.test
+    if job.method == PIXELS:
+        labeled, unlabeled, test = (
+            images.reshape(len(images), -1) for images in (labeled, unlabeled, test)
+        )
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ThetaWarning)
-        model.fit(split.labeled, split.y_labeled, X_unlabeled=split.unlabeled)
+        model.fit(labeled, split.y_labeled, X_unlabeled=unlabeled)
     seconds = time.process_time() - started
-    measures = evaluate(model, split.test, split.y_test, new_label=-1)
+    measures = evaluate(model, test, split.y_test, new_label=-1)
     return {**measures, "cpu_seconds": seconds}
 
 
@@ -148,12 +173,11 @@ class TableExperiment:
                 f"there is no method {unknown[0]!r}: methods are {', '.join(ALL_METHODS)}"
             )
         self._options = options
-        sizes = REDUCED_SIZES if options.reduced else None
         self._images = DeepExperiment(
             DeepOptions(
                 "deep-table",
                 options.datasets,
-                sizes=sizes,
+                sizes=options.all_sizes,
                 seed=options.seed,
                 folder=options.folder,
             )
@@ -164,8 +188,8 @@ class TableExperiment:
         options = self._options
         jobs = {
             job.key: job
-            for dataset in options.datasets
             for choice in range(options.n_choices)
+            for dataset in options.datasets
             for job in (TableJob(dataset, choice, method) for method in options.methods)
         }
         function = partial(run_job, self._images.draw, options)

@@ -29,7 +29,7 @@ def deep_rows(results: Results) -> tuple[list[PrintedColumn], list[dict[str, Any
         PrintedColumn("classes", "choice"),
         *(PrintedColumn(title, measure, ".4f") for measure, title in TITLES.items()),
         PrintedColumn("theta", "theta", ".3f"),
-        PrintedColumn("minutes", "minutes", ".1f"),
+        PrintedColumn("CPU minutes", "minutes", ".1f"),
     ]
     rows = []
     for name in dict.fromkeys(job.dataset for job, _ in results):
@@ -37,7 +37,7 @@ def deep_rows(results: Results) -> tuple[list[PrintedColumn], list[dict[str, Any
         for job, result in own:
             row = {measure: result[measure] for measure in TITLES}
             row |= {"dataset": name, "choice": f"choice {job.choice + 1}"}
-            row |= {"theta": result["theta_used"], "minutes": result["seconds"] / 60}
+            row |= {"theta": result["theta_used"], "minutes": result["cpu_seconds"] / 60}
             rows.append(row)
         for label, function in (("mean", np.mean), ("deviation", np.std)):
             row = {m: float(function([result[m] for _, result in own])) for m in TITLES}

@@ -73,7 +73,11 @@ def add_common(parser: argparse.ArgumentParser, name: str, jobs: str) -> None:
     add = parser.add_argument
     add("--jobs", type=n_jobs, default=1, metavar="N", help=f"{jobs}, -1 for all cores")
     add("--seed", type=at_least(0), default=0, help="seed of the splits")
-    add("--data", metavar="FOLDER", help="folder with datasets as npz files, or as idx files")
+    add(
+        "--data",
+        metavar="FOLDER",
+        help="folder with datasets: npz files, or files of image datasets",
+    )
     add(
         "--results",
         type=Path,

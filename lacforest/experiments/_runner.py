@@ -207,6 +207,7 @@ def run_jobs(
     function: Callable[[Job], dict[str, Any]],
     results: ResultsFile,
     n_processes: int = 1,
+    after_saving: Callable[[Job], object] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Run the jobs that have no result yet, in their order.
 
@@ -220,6 +221,8 @@ def run_jobs(
         The file of results.
     n_processes : int, default=1
         Number of jobs that run in parallel, -1 for all cores.
+    after_saving : callable or None
+        Called with each job of this run after its result is on disk.
 
     Returns
     -------
@@ -231,6 +234,8 @@ def run_jobs(
     try:
         for key, result in _as_they_finish(waiting, function, results.path, n_processes):
             results.add(key, result)
+            if after_saving is not None:
+                after_saving(waiting[key])
             progress.update()
     except KeyboardInterrupt:
         n_done = sum(key in results.finished for key in jobs)

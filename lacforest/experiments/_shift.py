@@ -25,11 +25,10 @@ from lacforest.baselines import EULACClassifier, GLACClassifier
 from lacforest.ensemble import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.experiments._runner import ResultsFile, run_jobs
 from lacforest.metrics import accuracy_score, macro_f1_score
-from lacforest.mixture import ThetaWarning
+from lacforest.mixture import ShareMixture, ThetaWarning
 
-N_LABELED = 500
-N_UNLABELED = 1000
-N_TEST = 500
+# Labelled, unlabelled and test rows.
+SIZES = (500, 1000, 500)
 NEW = -1
 # Classes with fewer rows are left out, and parts shrink to no less than this share of their sizes.
 _FEWEST_ROWS = 40
@@ -89,22 +88,28 @@ def _take(counts: NDArray[np.intp], pools: list[NDArray[np.intp]]) -> NDArray[np
 
 
 def make_shifted_split(
-    X: Any, y: NDArray[Any], theta: float, shift: str, rng: np.random.Generator
+    X: Any,
+    y: NDArray[Any],
+    theta: float,
+    shift: str,
+    rng: np.random.Generator,
+    sizes: tuple[int, int, int] = SIZES,
 ) -> ShiftedSplit:
     """Draw hidden classes, shares and rows.
 
     Where a class has too few rows for its share, unlabelled and test rows get fewer, but no less
     than 15 %; where that is not enough, everything is drawn again.
     """
-    values, sizes = np.unique(y, return_counts=True)
-    values = values[sizes >= _FEWEST_ROWS]
+    n_labeled, n_unlabeled, n_test = sizes
+    values, counts = np.unique(y, return_counts=True)
+    values = values[counts >= _FEWEST_ROWS]
     for _ in range(_MOST_DRAWS):
         order = rng.permutation(values)
         n_known = (len(values) + 1) // 2
         pools = [rng.permutation(np.flatnonzero(y == value)) for value in order]
         known, new = pools[:n_known], pools[n_known:]
         natural = np.array([len(pool) for pool in known]) / sum(map(len, known))
-        labeled = rng.multinomial(min(N_LABELED, sum(map(len, known)) // 3), natural)
+        labeled = rng.multinomial(min(n_labeled, sum(map(len, known)) // 3), natural)
         if (labeled < 2).any() or any(map(np.less, map(len, known), labeled)):
             continue
         rows = _take(labeled, known)
@@ -112,12 +117,12 @@ def make_shifted_split(
         weights = np.append((1 - theta) * shares, np.full(len(new), theta / len(new)))
         room = np.array([len(pool) for pool in (*known, *new)])
         with np.errstate(divide="ignore"):
-            scale = min(1.0, float((room / ((N_UNLABELED + N_TEST) * weights)).min()) * 0.9)
+            scale = min(1.0, float((room / ((n_unlabeled + n_test) * weights)).min()) * 0.9)
         if scale < _LEAST_SCALE:
             continue
         left = [*known, *new]
         parts = []
-        for size in (N_UNLABELED, N_TEST):
+        for size in (n_unlabeled, n_test):
             counts = rng.multinomial(int(scale * size), weights)
             counts = np.minimum(counts, [len(pool) for pool in left])
             chosen = _take(counts, left)
@@ -153,6 +158,8 @@ METHODS: dict[str, Factory] = {
     "eulac:labeled": _with_shares(EULACClassifier.paper_table, known_shares="labeled"),
     "glac": _with_shares(GLACClassifier.paper_table),
     "glac:labeled": _with_shares(GLACClassifier.paper_table, known_shares="labeled"),
+    # Theta and shares alone, which is fast.
+    "sharemixture": _with_shares(ShareMixture),
     # Told the labels of the unlabelled rows: what no method can reach.
     "told": lambda theta, shares, seed: ExtraTreesClassifier(300, random_state=seed),
 }
@@ -169,6 +176,8 @@ class ShiftOptions:
         Theta times 100.
     n_draws : int
         Draws of classes, shares and rows per point.
+    sizes : tuple of int
+        Labelled, unlabelled and test rows.
     n_jobs : int, default=1
     seed : int, default=0
     folder : path or None, default=None
@@ -179,6 +188,7 @@ class ShiftOptions:
     shifts: Sequence[str] = SHIFTS
     percents: Sequence[int] = PERCENTS
     n_draws: int = 3
+    sizes: tuple[int, int, int] = SIZES
     n_jobs: int = 1
     seed: int = 0
     folder: str | os.PathLike[str] | None = None
@@ -186,7 +196,12 @@ class ShiftOptions:
     @property
     def configuration(self) -> dict[str, Any]:
         """What results depend on apart from the key of their job."""
-        return {"experiment": "shift", "lacforest": __version__, "seed": self.seed}
+        return {
+            "experiment": "shift",
+            "lacforest": __version__,
+            "seed": self.seed,
+            "sizes": list(self.sizes),
+        }
 
 
 @dataclass(frozen=True)
@@ -230,7 +245,9 @@ class ShiftExperiment:
         entropy += [zlib.crc32(job.shift.encode()), job.draw]
         rng = np.random.default_rng(entropy)
         table = self._tables[job.dataset]
-        split = make_shifted_split(table.data, table.target, job.percent / 100, job.shift, rng)
+        split = make_shifted_split(
+            table.data, table.target, job.percent / 100, job.shift, rng, self.options.sizes
+        )
         return split, int(rng.integers(2**31))
 
     def run_job(self, job: ShiftJob) -> dict[str, Any]:
@@ -251,19 +268,7 @@ class ShiftExperiment:
             else:
                 model.fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         seconds = time.perf_counter() - started
-        predicted = model.predict(split.X_test)
-        theta, shares = getattr(model, "theta_", None), getattr(model, "known_shares_", None)
-        return {
-            "accuracy": float(accuracy_score(split.y_test, predicted)),
-            "macro_f1": float(macro_f1_score(split.y_test, predicted)),
-            "theta": split.theta,
-            "theta_estimate": None if theta is None else float(theta),
-            "share_error": None
-            if shares is None
-            else float(np.abs(shares - split.known_shares).sum()),
-            "share_shift": getattr(model, "share_shift_", None),
-            "seconds": seconds,
-        }
+        return _judged(model, split) | {"seconds": seconds}
 
     def run(self, results: ResultsFile) -> Results:
         """Every job with its result, of this run or of an earlier one."""
@@ -281,3 +286,30 @@ class ShiftExperiment:
         }
         found = run_jobs(jobs, self.run_job, results, options.n_jobs)
         return [(job, found[key]) for key, job in jobs.items()]
+
+
+def _judged(model: Any, split: ShiftedSplit) -> dict[str, Any]:
+    """What a fitted model makes of a split; None for what it does not give."""
+    found: dict[str, Any] = dict.fromkeys(
+        ("accuracy", "macro_f1", "theta_estimate", "share_error", "covers_theta", "covers_shares")
+    )
+    found["theta"] = split.theta
+    if hasattr(model, "predict"):
+        predicted = model.predict(split.X_test)
+        found["accuracy"] = float(accuracy_score(split.y_test, predicted))
+        found["macro_f1"] = float(macro_f1_score(split.y_test, predicted))
+    if hasattr(model, "theta_"):
+        found["theta_estimate"] = float(model.theta_)
+        found["share_error"] = float(np.abs(model.known_shares_ - split.known_shares).sum())
+    interval = getattr(model, "theta_interval_", getattr(model, "interval_", None))
+    if interval is not None:
+        found["covers_theta"] = interval[0] <= split.theta <= interval[1]
+    ends = getattr(model, "known_shares_interval_", None)
+    if ends is not None:
+        covered = (ends[:, 0] <= split.known_shares) & (split.known_shares <= ends[:, 1])
+        found["covers_shares"] = float(covered.mean())
+    found["share_shift"] = getattr(model, "share_shift_", None)
+    # The forests give an interval of shares only where these have moved.
+    has_shifted = getattr(model, "has_shifted_", ends is not None)
+    found["moved"] = None if found["share_shift"] is None else bool(has_shifted)
+    return found

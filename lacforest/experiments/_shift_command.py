@@ -40,6 +40,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="draws of classes, shares and rows per dataset, theta and shift",
     )
+    labeled, unlabeled, _ = _shift.SIZES
+    add("--labeled", type=at_least(2), default=labeled, metavar="N", help="labelled rows at most")
+    add("--unlabeled", type=at_least(2), default=unlabeled, metavar="N", help="unlabelled rows")
     add_common(parser, "shift", "jobs in parallel")
     add_figure(parser)
 
@@ -51,6 +54,7 @@ def _run(given: argparse.Namespace) -> str:
         shifts=given.shifts,
         percents=given.thetas,
         n_draws=given.draws,
+        sizes=(given.labeled, given.unlabeled, _shift.SIZES[2]),
         n_jobs=given.jobs,
         seed=given.seed,
         folder=given.data,
@@ -59,7 +63,10 @@ def _run(given: argparse.Namespace) -> str:
     if given.figure is not None:
         _shift_table.draw_figure(results, given.figure)
     rows = _shift_table.make_rows(results)
-    sections = {"datasets": _shift_table.make_notes(results)}
+    sections = {
+        "datasets": _shift_table.make_notes(results),
+        "shifts and intervals": _shift_table.make_tests(results),
+    }
     return render(_shift_table.COLUMNS, rows, sections, given.format)
 
 

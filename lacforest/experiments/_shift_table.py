@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -83,7 +84,7 @@ def make_rows(results: Results) -> list[dict[str, Any]]:
 
 
 def make_notes(results: Results) -> list[str]:
-    """Accuracy by dataset of the methods that estimate shares, and of labelled shares."""
+    """Accuracy by dataset, where the methods have one."""
     methods = list(dict.fromkeys(job.method for job, _ in results))
     names = list(dict.fromkeys(job.dataset for job, _ in results))
     lines = []
@@ -92,13 +93,43 @@ def make_notes(results: Results) -> list[str]:
         figures = ", ".join(
             f"{name} {value:.3f}" for name, value in zip(names, values, strict=True)
         )
-        lines.append(f"{method}, shifted: {figures}")
+        if not np.isnan(values).all():
+            lines.append(f"{method}, shifted: {figures}")
+    return lines
+
+
+def make_tests(results: Results) -> list[str]:
+    """How often methods found a shift, and how often their intervals hold the truth."""
+    lines = []
+    for method in dict.fromkeys(job.method for job, _ in results):
+        told = []
+        for shifted, kind in ((True, "shifted"), (False, "unshifted")):
+            chosen = [
+                (job, result)
+                for job, result in results
+                if job.method == method and (job.shift != _UNSHIFTED) == shifted
+            ]
+            moved = [(job, found) for job, found in chosen if found["moved"] is not None]
+            if not moved:
+                continue
+            n_found = sum(found["moved"] for _, found in moved)
+            told.append(f"shift found in {n_found} of {len(moved)} {kind} draws")
+            if not shifted and n_found:
+                alarms = Counter(job.dataset for job, found in moved if found["moved"])
+                told[-1] += f" ({', '.join(f'{name} {n}' for name, n in alarms.items())})"
+            for key, what in (("covers_theta", "theta"), ("covers_shares", "shares")):
+                covers = [found[key] for _, found in chosen if found[key] is not None]
+                if covers:
+                    told.append(f"interval holds {what} in {np.mean(covers):.0%} of {kind} draws")
+        if told:
+            lines.append(f"{method}: {'; '.join(told)}")
     return lines
 
 
 def draw_figure(results: Results, path: str | os.PathLike[str]) -> None:
     """Accuracy by theta, one panel per kind of shift."""
     shifts = list(dict.fromkeys(job.shift for job, _ in results))
+    results = [(job, result) for job, result in results if result["accuracy"] is not None]
     methods: Sequence[str] = list(dict.fromkeys(job.method for job, _ in results))
     percents = sorted({job.percent for job, _ in results})
     figure, panels = make_panels(len(shifts), 3, (3.4, 2.8), sharex=True, sharey=True)

@@ -29,7 +29,7 @@ from lacforest.mixture._score_table import Scores, ScoreTable
 
 # If there are more distinct scores, neighbours are counted together, so that the cost of an
 # estimate and its bootstrap does not grow with the number of rows.
-_MOST_VALUES = 2_000
+MOST_VALUES = 2_000
 
 
 class ThetaWarning(UserWarning):
@@ -225,7 +225,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     def _fit_table(
         self, scores: Scores, weight: NDArray[np.float64] | None, bootstrap_seed: int
     ) -> Self:
-        table = ScoreTable.of(scores.labeled, scores.unlabeled, weight).grouped(_MOST_VALUES)
+        table = ScoreTable.of(scores.labeled, scores.unlabeled, weight).grouped(MOST_VALUES)
         self.theta_ = self._estimate(table)
         self.interval_ = None
         if self.n_bootstrap > 0:

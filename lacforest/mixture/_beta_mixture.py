@@ -13,12 +13,16 @@ and theta is the weight of the non-uniform part. (Positions are one minus confor
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lacforest.mixture._score_table import ScoreTable
+
+# Probability of each bin under each component: an array, or a sparse one.
+Parts: TypeAlias = Any
 
 N_BINS = 100
 _N_POWERS = 12
@@ -30,9 +34,8 @@ _SHORTEST = 1e-8
 # Stop when the gain of log-likelihood per row falls below this.
 _TOLERANCE = 1e-9
 _MOST_EM_STEPS = 3_000
-# With more components a Newton step, which is cubic in their number, takes too long, and so do
-# many steps of another kind.
-_MOST_PARTS = 300
+# With more components a Newton step, which is cubic in their number, takes too long.
+MOST_PARTS = 300
 _MOST_LARGE_STEPS = 300
 
 
@@ -70,7 +73,7 @@ def components(lowest: float) -> NDArray[np.float64]:
 
 def mixture_weights(
     counts: NDArray[np.float64],
-    parts: NDArray[np.float64],
+    parts: Parts,
     start: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Maximum-likelihood weights of the components, by Newton steps with bounds.
@@ -82,6 +85,7 @@ def mixture_weights(
     ----------
     counts : float64 array of shape (n_bins,)
     parts : float64 array of shape (n_bins, n_components)
+        Sparse if it has more than `MOST_PARTS` components.
     start : float64 array of shape (n_components,), optional
         Initial weights, which affect only the number of steps.
 
@@ -98,7 +102,7 @@ def mixture_weights(
     weights = weights / weights.sum()
     fitted = parts @ weights
     likelihood = float(shares @ np.log(fitted))
-    if n_parts > _MOST_PARTS:
+    if n_parts > MOST_PARTS:
         return _climb(shares, parts, weights)
     for _ in range(_MOST_STEPS):
         design = np.vstack([parts * (root / fitted)[:, None], np.full(n_parts, _HEAVY)])
@@ -124,13 +128,13 @@ def mixture_weights(
 
 
 def _climb(
-    shares: NDArray[np.float64], parts: NDArray[np.float64], weights: NDArray[np.float64]
+    shares: NDArray[np.float64], parts: Parts, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Maximum-likelihood weights by expectation maximisation: slower, but always uphill."""
     likelihood = -np.inf
     weights = weights + 1e-3  # what is zero stays zero
     weights /= weights.sum()
-    n_steps = _MOST_EM_STEPS if parts.shape[1] <= _MOST_PARTS else _MOST_LARGE_STEPS
+    n_steps = _MOST_EM_STEPS if parts.shape[1] <= MOST_PARTS else _MOST_LARGE_STEPS
     for _ in range(n_steps):
         fitted = parts @ weights
         before, likelihood = likelihood, float(shares @ np.log(fitted))

@@ -11,8 +11,6 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.svm import SVC
 
 from lacforest._utils.kernel_width import median_gamma
 from lacforest._utils.threads import in_threads
@@ -32,6 +30,8 @@ def _score_fold(
 ) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
     if isinstance(scorer, str):
+        from sklearn.svm import SVC  # imported where it is used: it slows every command down
+
         model = SVC(C=1.0, gamma=median_gamma(X[train], rng))
     else:
         model = clone(scorer)
@@ -79,6 +79,8 @@ def cross_fit_scores(
     -------
     float64 array of shape (n_rows,)
     """
+    from sklearn.model_selection import StratifiedKFold, check_cv
+
     n_rows = X.shape[0]
     is_unlabeled = (np.arange(n_rows) >= n_labeled).astype(np.int64)
     fold_seed, *seeds = np.random.SeedSequence(seed).generate_state(2).tolist()

@@ -6,20 +6,28 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._input.parameters import check_int, check_level, check_n_jobs
 from lacforest._input.training_data import TrainingRows, check_training_rows
-from lacforest.mixture._beta_mixture import components, mixture_weights, position_counts
+from lacforest.mixture._base import MOST_VALUES
 from lacforest.mixture._forest_scores import class_scores
 from lacforest.mixture._rank_mixture import FLAT_POWER, STEEP_POWER, RankMixture
 from lacforest.mixture._score_table import ScoreTable
-from lacforest.mixture._shares import ClassScores, fit_shares, novelty, share_ratio, shift_statistic
+from lacforest.mixture._shares import (
+    ClassScores,
+    fit_shares,
+    novelty,
+    share_covariance,
+    share_ratio,
+    shift_statistic,
+)
 
-# Shift statistics up to this one occur without any shift; see docs/label-shift.rst.
-LARGEST_CHANCE_SHIFT = 6.0
+# Shift statistics up to this one occur without any shift; see docs/guide/shares.rst.
+LARGEST_CHANCE_SHIFT = 4.0
 
 
 class ShareMixture(BaseEstimator):
@@ -39,7 +47,7 @@ class ShareMixture(BaseEstimator):
     level : float, default=0.9
         Level of the intervals.
     n_bootstrap : int, default=50
-        Bootstrap samples of rows for the intervals; 0 leaves them out.
+        Samples of rows and shares for the interval of theta; 0 leaves all intervals out.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int or None, default=None
         Threads. The result is the same for any number.
@@ -159,13 +167,14 @@ class ShareMixture(BaseEstimator):
         seed, self._seed = random_state.randint(0, 2**32, size=2, dtype=np.uint32).tolist()
         scores = class_scores(rows, coded, seed, self.n_jobs)
         self.labeled_shares_ = scores.labeled_shares
-        self.known_shares_, n_known_rows = self._find_shares(scores)
+        n_known_rows = self._find_shares(scores)
         self.share_shift_ = shift_statistic(
             self.known_shares_, self.labeled_shares_, n_known_rows, rows.n_labeled
         )
         self.has_shifted_ = self.share_shift_ > LARGEST_CHANCE_SHIFT
         labeled, unlabeled, weight = _weighted_scores(scores, self.known_shares_)
-        by_rank = RankMixture(n_bootstrap=0, random_state=0).fit_scores(labeled, unlabeled, weight)
+        by_rank = RankMixture(level=self.level, n_bootstrap=0, random_state=0)
+        by_rank.fit_scores(labeled, unlabeled, weight)
         self.theta_, self.interval_ = by_rank.theta_, None
         self.scores_ = by_rank.scores_
         self._by_rank = by_rank
@@ -173,60 +182,57 @@ class ShareMixture(BaseEstimator):
         self._class_scores = scores
         return self
 
-    def _find_shares(self, scores: ClassScores) -> tuple[NDArray[np.float64], float]:
-        """Shares among known rows, and how many unlabelled rows are known."""
+    def _find_shares(self, scores: ClassScores) -> float:
+        """Set the shares among known rows, and return how many unlabelled rows are known."""
         n_unlabeled = len(scores.unlabeled)
+        self._share_fit = None
         if self.known_shares is None:
-            parts = fit_shares(scores)
-            return _normalised(parts), float(parts.sum()) * n_unlabeled
+            self._share_fit = fit_shares(scores)
+            self.known_shares_ = self._share_fit.known_shares
+            return float(self._share_fit.shares.sum()) * n_unlabeled
         given = np.asarray(self.known_shares, dtype=np.float64)
         if given.shape != (scores.n_known,) or not (given >= 0).all() or not given.sum() > 0:
             raise ValueError(
                 f"known_shares must be one share per known class, {scores.n_known} of them, and "
                 f"not negative, got {self.known_shares!r}"
             )
-        return _normalised(given), float(n_unlabeled)
+        self.known_shares_ = given / given.sum()
+        return float(n_unlabeled)
 
     def fit_intervals(self) -> Self:
-        """Add the intervals to what `fit_shift` found."""
-        if self.n_bootstrap > 0:
-            self._fit_intervals(self._class_scores, self._seed)
-        return self
+        """Add the intervals to what `fit_shift` found.
 
-    def _fit_intervals(self, scores: ClassScores, seed: int) -> None:
-        """Percentiles over resampled rows, widened by how much new rows may overlap known ones.
-
-        The probabilities of rows are held fixed. Shares are lowest, and theta is highest, where new
-        rows may overlap a lot with known ones (flat densities of new rows), and the other way
-        round.
+        Shares deviate by the information of the fitted mixture; theta by resampled rows, each time
+        with shares that deviate. Both are widened by how much new rows may overlap known ones:
+        shares are lowest, and theta is highest, where new rows may overlap a lot (flat densities of
+        new rows), and the other way round.
         """
-        rng = np.random.default_rng(seed)
-        ends: dict[float, list[Any]] = {FLAT_POWER: [], STEEP_POWER: []}
-        for _ in range(int(self.n_bootstrap)):
-            sample = scores.resampled(rng)
-            for lowest, found in ends.items():
-                known = self.known_shares_
-                if self.known_shares is None:
-                    parts = fit_shares(sample, start=known, n_rounds=1, lowest=lowest)
-                    known = _normalised(parts)
-                found.append(np.append(known, _rank_theta(sample, known, lowest)))
-        tail = (1.0 - self.level) / 2.0
-        flat, steep = (np.array(ends[power]) for power in (FLAT_POWER, STEEP_POWER))
-        low = np.minimum(np.quantile(flat, tail, axis=0), np.quantile(steep, tail, axis=0))
-        high = np.maximum(
-            np.quantile(flat, 1.0 - tail, axis=0), np.quantile(steep, 1.0 - tail, axis=0)
-        )
-        if self.known_shares is None:
+        if self.n_bootstrap == 0:
+            return self
+        scores, known = self._class_scores, self.known_shares_
+        covariance = np.zeros((len(known), len(known)))
+        if self._share_fit is not None:
+            covariance = share_covariance(self._share_fit, scores.class_sizes)
+            ends = [
+                fit_shares(scores, start=known, n_rounds=1, lowest=lowest).known_shares
+                for lowest in (FLAT_POWER, STEEP_POWER)
+            ]
+            wide = norm.ppf(0.5 + self.level / 2) * np.sqrt(np.maximum(covariance.diagonal(), 0.0))
             self.known_shares_interval_ = np.column_stack(
                 [
-                    np.minimum(low[:-1], self.known_shares_),
-                    np.maximum(high[:-1], self.known_shares_),
+                    np.maximum(np.min([*ends, known], axis=0) - wide, 0.0),
+                    np.minimum(np.max([*ends, known], axis=0) + wide, 1.0),
                 ]
             )
-        self.interval_ = (
-            min(self.theta_, float(np.quantile(steep[:, -1], tail))),
-            max(self.theta_, float(np.quantile(flat[:, -1], 1.0 - tail))),
-        )
+        rng = np.random.default_rng(self._seed)
+        root = _root(covariance)
+        thetas = []
+        for _ in range(int(self.n_bootstrap)):
+            drawn = np.maximum(known + root @ rng.normal(size=len(known)), 0.0)
+            table = _score_table(scores, drawn / drawn.sum() if drawn.any() else known)
+            thetas.append(self._by_rank._replicate(table.resampled(rng)))
+        self.interval_ = self._by_rank._interval(np.array(thetas))
+        return self
 
     def _check_parameters(self) -> None:
         check_level(self.level)
@@ -234,9 +240,11 @@ class ShareMixture(BaseEstimator):
         check_n_jobs(self.n_jobs)
 
 
-def _normalised(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    total = parts.sum()
-    return parts / total if total > 0 else np.full(len(parts), 1.0 / len(parts))
+def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix whose product with its transpose is the covariance."""
+    values, vectors = np.linalg.eigh(covariance)
+    root: NDArray[np.float64] = vectors * np.sqrt(np.maximum(values, 0.0))
+    return root
 
 
 def _weighted_scores(
@@ -251,7 +259,6 @@ def _weighted_scores(
     )
 
 
-def _rank_theta(scores: ClassScores, known: NDArray[np.float64], lowest: float) -> float:
-    """Theta of one bootstrap sample."""
-    table = ScoreTable.of(*_weighted_scores(scores, known))
-    return float(1.0 - mixture_weights(position_counts(table), components(lowest))[0])
+def _score_table(scores: ClassScores, known: NDArray[np.float64]) -> ScoreTable:
+    """Novelty of both sides under shares in deployment, counted by value."""
+    return ScoreTable.of(*_weighted_scores(scores, known)).grouped(MOST_VALUES)

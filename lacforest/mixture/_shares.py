@@ -10,6 +10,10 @@ So the unlabelled rows of group j have the density
 with w_k the share of class k among all unlabelled rows. The likelihood is concave in (w, c), and
 theta is 1 - sum_k w_k. Positions are those among labelled rows *weighted to the shares w*, so the
 fit is repeated a few times.
+
+Where two classes fall into the same groups, the likelihood cannot tell their shares apart. A few
+rows of known class with the labelled shares are therefore counted beside the unlabelled ones (a
+Dirichlet prior): they decide where the data do not.
 """
 
 from __future__ import annotations
@@ -19,8 +23,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from lacforest.mixture._beta_mixture import mixture_weights, position_counts
+from lacforest.mixture._beta_mixture import MOST_PARTS, Parts, mixture_weights, position_counts
 from lacforest.mixture._score_table import ScoreTable
 
 N_BINS = 25
@@ -31,8 +36,12 @@ _N_ROUNDS = 3
 # A class keeps this part of an equal share while positions are found: weights of zero would remove
 # its rows, and the class could never come back.
 _LEAST_PART = 0.02
-# Error of an estimated share that more rows do not remove, relative to the share.
+# Rows with labelled shares that are counted beside the unlabelled ones. With 3 to 30 of them, the
+# error under a shift is about the same; with none, classes that look alike may swap their shares.
+PRIOR_ROWS = 10.0
+# Error of an estimated share that more rows do not remove: a tenth of the share, and a thousandth.
 _BIAS = 0.1
+_SMALL_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,23 +76,18 @@ class ClassScores:
         return totals.astype(np.float64)
 
     @property
+    def class_sizes(self) -> NDArray[np.float64]:
+        """Equally weighted rows per class that say as much as the labelled ones (Kish)."""
+        squares = np.bincount(self.classes, self.weight**2, self.n_known)
+        sizes: NDArray[np.float64] = self.class_totals**2 / np.maximum(squares, 1e-300)
+        return sizes
+
+    @property
     def labeled_shares(self) -> NDArray[np.float64]:
         """Shares of the known classes among labelled rows."""
         totals = self.class_totals
         shares: NDArray[np.float64] = totals / totals.sum()
         return shares
-
-    def resampled(self, rng: np.random.Generator) -> ClassScores:
-        """Draw both samples again with replacement, labelled rows within their class."""
-        by_class = [np.flatnonzero(self.classes == k) for k in range(self.n_known)]
-        labeled = np.concatenate([rng.choice(members, len(members)) for members in by_class])
-        unlabeled = rng.integers(0, len(self.unlabeled), len(self.unlabeled))
-        return ClassScores(
-            self.labeled[labeled],
-            self.unlabeled[unlabeled],
-            self.classes[labeled],
-            self.weight[labeled],
-        )
 
 
 def novelty(probabilities: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,12 +121,57 @@ def _powers(lowest: float) -> NDArray[np.float64]:
     return bins
 
 
-def _parts(confusion: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
-    """Probability of each (group, bin): one column per known class, then the new ones."""
+def _parts(confusion: NDArray[np.float64], lowest: float) -> Parts:
+    """Probability of each (group, bin): one column per known class, then the new ones.
+
+    The last rows are those of the prior, one per known class. With many classes nearly all entries
+    are zero, and the matrix is sparse.
+    """
     n_known, powers = len(confusion), _powers(lowest)
     known = np.repeat(confusion, N_BINS, axis=0) / N_BINS
-    new = np.kron(np.eye(n_known), powers)
-    return np.hstack([known, new])
+    if n_known * (1 + _N_POWERS) <= MOST_PARTS:
+        new = np.kron(np.eye(n_known), powers)
+        return np.vstack([np.hstack([known, new]), np.eye(n_known, n_known + new.shape[1])])
+    blocks = [
+        [sparse.csr_array(known), sparse.kron(sparse.eye_array(n_known), powers)],
+        [sparse.eye_array(n_known), None],
+    ]
+    return sparse.block_array(blocks, format="csr")
+
+
+@dataclass(frozen=True)
+class ShareFit:
+    """Fitted mixture of known classes and new rows.
+
+    Attributes
+    ----------
+    counts : float64 array of shape (n_cells + n_known,)
+        Unlabelled rows by group and bin, then the rows of the prior by class.
+    parts : array of shape (n_cells + n_known, n_components)
+    weights : float64 array of shape (n_components,)
+        Of the classes that have labelled rows, then of the new densities.
+    has_rows : bool array of shape (n_known,)
+        Which classes have labelled rows.
+    """
+
+    counts: NDArray[np.float64]
+    parts: Parts
+    weights: NDArray[np.float64]
+    has_rows: NDArray[np.bool_]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Shares of the known classes among unlabelled rows; they sum to 1 - theta."""
+        shares = np.zeros(len(self.has_rows))
+        shares[self.has_rows] = self.weights[: self.has_rows.sum()]
+        return shares
+
+    @property
+    def known_shares(self) -> NDArray[np.float64]:
+        """Shares of the known classes among known rows; they sum to 1."""
+        shares = self.shares
+        normalised: NDArray[np.float64] = shares / max(shares.sum(), 1e-300)
+        return normalised
 
 
 def fit_shares(
@@ -131,8 +180,8 @@ def fit_shares(
     start: NDArray[np.float64] | None = None,
     n_rounds: int = _N_ROUNDS,
     lowest: float = LOWEST_POWER,
-) -> NDArray[np.float64]:
-    """Shares of the known classes among unlabelled rows; they sum to 1 - theta.
+) -> ShareFit:
+    """Shares of the known classes and of new rows among unlabelled ones.
 
     Parameters
     ----------
@@ -152,7 +201,7 @@ def fit_shares(
     confusion = np.zeros((n_known, n_known))
     np.add.at(confusion, (group, classes), scores.weight / totals[classes])
     parts = _parts(confusion, lowest)
-    is_part = np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))
+    parts = parts[:, np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))]
     known = labeled_shares if start is None else start
     weights: NDArray[np.float64] | None = None
     for _ in range(n_rounds):
@@ -167,11 +216,55 @@ def fit_shares(
             elif there.any():
                 table = ScoreTable.of(labeled[here], unlabeled[there], row_weight[here])
                 counts[j] = position_counts(table, N_BINS)
-        weights = mixture_weights(counts.ravel(), parts[:, is_part], weights)
-        shares = np.zeros(n_known)
-        shares[has_rows] = weights[: has_rows.sum()]
-        known = shares / max(shares.sum(), 1e-9)
-    return shares
+        counted = np.append(counts.ravel(), PRIOR_ROWS * labeled_shares)
+        weights = mixture_weights(counted, parts, weights)
+        fit = ShareFit(counted, parts, weights, has_rows)
+        known = fit.known_shares
+    return fit
+
+
+def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Covariance of `ShareFit.known_shares`, by the information of the fitted mixture.
+
+    Counts N of cells with components A and probabilities f = A w have the information
+    H = n A^T diag(1/f) A + (that of the prior), so that the covariance of w is H^-1 within the
+    weights that sum to one. Labelled rows of class k are a sample of column k of A; its deviation d
+    moves w by -w_k H^-1 n A^T diag(1/f) d.
+
+    Parameters
+    ----------
+    fit : ShareFit
+    n_by_class : float64 array of shape (n_known,)
+        Labelled rows per class, by information.
+    """
+    n_known, n_fitted = len(fit.has_rows), int(fit.has_rows.sum())
+    # Densities of new rows without weight do not move.
+    is_free = fit.weights > 1e-9
+    is_free[:n_fitted] = True
+    parts = fit.parts[:-n_known, is_free]
+    columns = parts.toarray() if sparse.issparse(parts) else parts
+    weights = fit.weights[is_free]
+    expected = columns @ weights
+    seen = expected > 1e-12
+    columns = columns[seen]
+    n_unlabeled = fit.counts[:-n_known].sum()
+    scaled = columns * (n_unlabeled / expected[seen])[:, None]
+    information = columns.T @ scaled
+    shares = np.maximum(weights[:n_fitted], 1e-9)
+    known = np.arange(n_fitted)
+    information[known, known] += fit.counts[-n_known:][fit.has_rows] / shares**2
+    inverse = np.linalg.pinv(information, hermitian=True)
+    inverse -= np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / inverse.sum()
+    influence = inverse[:n_fitted] @ scaled.T
+    noise = shares**2 / n_by_class[fit.has_rows]
+    means = influence @ columns[:, :n_fitted]
+    of_labeled = (influence * (columns[:, :n_fitted] @ noise)) @ influence.T
+    of_labeled -= (means * noise) @ means.T
+    to_known = (np.eye(n_fitted) - (shares / shares.sum())[:, None]) / shares.sum()
+    covariance = to_known @ (inverse[:n_fitted, :n_fitted] + of_labeled) @ to_known.T
+    found = np.zeros((n_known, n_known))
+    found[np.ix_(fit.has_rows, fit.has_rows)] = covariance
+    return found
 
 
 def shift_statistic(
@@ -183,12 +276,12 @@ def shift_statistic(
     """Mean squared z-score of shares in deployment against those of labelled rows.
 
     The variance of a share is that of two multinomial samples, and that of an estimate which is off
-    by a tenth of the share whatever the number of rows. Without a shift the statistic is about 1
-    where classes are told apart well, and larger where they are not.
+    by about a tenth of the share whatever the number of rows. Without a shift the statistic is
+    about 1 where classes are told apart well, and larger where they are not.
     """
     some = labeled > 0
     if some.sum() < 2:
         return 0.0
     variance = labeled[some] * (1.0 / max(n_known_unlabeled, 1.0) + 1.0 / n_labeled)
-    variance += (_BIAS * labeled[some]) ** 2
+    variance += (_BIAS * (labeled[some] + _SMALL_SHARE)) ** 2
     return float(((known - labeled)[some] ** 2 / variance).sum() / (some.sum() - 1))

@@ -8,18 +8,14 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest.tabular._columns import Column, as_numbers, as_text, find_kind, present
-from lacforest.tabular._errors import TableError, listed
-from lacforest.tabular._labels import check_labels
+from lacforest.tabular._columns import Column, present
+from lacforest.tabular._dates import ELAPSED, PARTS
+from lacforest.tabular._errors import Advice, Problems, TableError, listed
+from lacforest.tabular._labels import check_labels, check_target
+from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
 from lacforest.tabular.kinds import CONTENTS, Kind
 
-Sources = tuple[str, str]
-_VERSION = 1
-# A column with fewer distinct values than this is never taken for an id.
-_FEW = 20
-_MOST_CATEGORIES = 100_000
-# Features of one column that is coded one-hot.
-_MOST_FEATURES = 256
+_VERSION = 2
 
 
 class CodedTables(NamedTuple):
@@ -36,8 +32,10 @@ class TableCoder:
     Numbers are kept, booleans become 0 and 1, text is coded by its categories, and missing values
     are NaN. Categories are collected from labelled and unlabelled rows. A text that is in neither
     counts as missing: NaN, or zeros if coded one-hot. Columns without useful information are left
-    out with a note: constants, columns without a name, and text that rarely repeats. Dates raise
-    an error, because rows from deployment would look new by their date alone.
+    out with a note: constants, columns without a name, text that rarely repeats, and numbers that
+    look like an id, a counter or a time stamp. Text with stray numbers is text, with a note. Dates
+    raise an error unless `dates` is set, because rows from deployment would look new by their date
+    alone. One error reports all problems of both tables.
 
     Parameters
     ----------
@@ -49,6 +47,13 @@ class TableCoder:
         Columns to treat as text even if they look like numbers, such as postcodes.
     missing : collection of str
         Texts that mean a missing value, in addition to those of pandas.
+    use : collection of str
+        Columns to keep even if they look like an id.
+    dates : bool, default=False
+        Code dates and times by what rows of both tables can share: hour, weekday, and the days
+        since the first column of dates in the same row. Times with a zone are taken in UTC.
+    advice : Advice, optional
+        How messages spell these options.
 
     Attributes
     ----------
@@ -79,13 +84,26 @@ class TableCoder:
         drop: Collection[str] = (),
         text: Collection[str] = (),
         missing: Collection[str] = (),
+        use: Collection[str] = (),
+        dates: bool = False,
+        advice: Advice | None = None,
     ) -> None:
         if categories not in ("ordinal", "onehot"):
             raise ValueError(f'categories must be "ordinal" or "onehot", got {categories!r}')
-        self.categories = categories
-        self.drop = tuple(drop)
-        self.text = tuple(text)
-        self.missing = tuple(missing)
+        self.options = CoderOptions(
+            categories,
+            drop=tuple(drop),
+            text=tuple(text),
+            missing=tuple(missing),
+            use=tuple(use),
+            dates=dates,
+            advice=advice or Advice(),
+        )
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts that mean a missing value."""
+        return self.options.missing
 
     @classmethod
     def of_numbers(cls, names: Collection[str]) -> Self:
@@ -121,127 +139,17 @@ class TableCoder:
         -------
         self
         """
-        self._check_names(labeled, unlabeled, target, sources)
-        self.dropped_: dict[str, str] = dict.fromkeys(self.drop, "as requested")
-        self.notes_: list[str] = []
-        columns = []
-        if target is not None and target in unlabeled.columns:
-            self.notes_.append(f"column {target!r} of {sources[1]} is not used")
-        for name in labeled.columns:
-            if name in self.drop or name == target:
-                continue
-            if not name.strip():
-                self._leave_out(name, "it has no name (pandas writes row numbers without a name)")
-                continue
-            pair = (present(labeled[name], self.missing), present(unlabeled[name], self.missing))
-            column = self._find_column(name, pair, sources)
-            if column is not None:
-                columns.append(column)
-        if not columns:
-            raise TableError(f"{sources[0]} has no columns to learn from")
-        self.columns_ = tuple(columns)
+        found = survey(labeled, unlabeled, target, sources, self.options)
+        self.columns_: tuple[Column, ...] = found.columns
+        self.dropped_: dict[str, str] = found.dropped
+        self.notes_: list[str] = found.notes
         return self
-
-    def _check_names(
-        self, labeled: Any, unlabeled: Any, target: str | None, sources: Sources
-    ) -> None:
-        _check_header(labeled, sources[0])
-        _check_header(unlabeled, sources[1])
-        both = {*labeled.columns, *unlabeled.columns}
-        for names, word in ((self.drop, "drop"), (self.text, "text")):
-            absent = [name for name in names if name not in both]
-            if absent:
-                raise TableError(
-                    f"{word} names {listed(absent)}, but neither {sources[0]} nor {sources[1]} has "
-                    "such a column"
-                )
-        for here, there in ((0, 1), (1, 0)):
-            names, others = (labeled, unlabeled)[here].columns, (labeled, unlabeled)[there].columns
-            unused = {*self.drop, target}
-            alone = [name for name in names if name not in unused and name not in others]
-            if alone:
-                word = "column" if len(alone) == 1 else "columns"
-                raise TableError(
-                    f"{sources[here]} has the {word} {listed(alone)}, but {sources[there]} does "
-                    "not: add what is missing, or name it in drop"
-                )
-
-    def _find_column(self, name: str, pair: tuple[Any, Any], sources: Sources) -> Column | None:
-        for values, source in zip(pair, sources, strict=True):
-            if values.isna().all():
-                raise TableError(
-                    f"column {name!r} of {source} has no values. Rows with a value would differ by "
-                    "that alone: fill in the values, or name the column in drop"
-                )
-        if name in self.text:
-            return self._find_categories(name, pair)
-        kinds = [
-            find_kind(values, name, source) for values, source in zip(pair, sources, strict=True)
-        ]
-        if kinds[0] != kinds[1]:
-            examples = [str(values.dropna().iloc[0]) for values in pair]
-            words = [CONTENTS[kind] for kind in kinds]
-            raise TableError(
-                f"column {name!r} contains {words[0]} in {sources[0]} (such as {examples[0]!r}) "
-                f"and {words[1]} in {sources[1]} (such as {examples[1]!r}): convert one of them, "
-                "or name the column in text or in drop"
-            )
-        if kinds[0] == "text":
-            return self._find_categories(name, pair)
-        if kinds[0] == "number":
-            return self._check_numbers(name, pair, sources)
-        return None if self._is_constant(name, pair) else Column(name, "boolean")
-
-    def _check_numbers(self, name: str, pair: tuple[Any, Any], sources: Sources) -> Column | None:
-        arrays = [
-            as_numbers(values, name, source) for values, source in zip(pair, sources, strict=True)
-        ]
-        every = np.concatenate(arrays)
-        if every.min() == every.max():  # False if a value is missing, because min and max are NaN
-            self._leave_out(name, "it has the same value in all rows")
-            return None
-        whole = [len(array) >= _FEW and (array == np.floor(array)).all() for array in arrays]
-        if all(whole) and all(len(np.unique(array)) == len(array) for array in arrays):
-            self.notes_.append(
-                f"column {name!r} is a different integer in every row: if it is an id, name it in "
-                "drop, because ids can make rows look new"
-            )
-        return Column(name, "number")
-
-    def _find_categories(self, name: str, pair: tuple[Any, Any]) -> Column | None:
-        if self._is_constant(name, pair):
-            return None
-        texts = [as_text(values).dropna() for values in pair]
-        n_values = sum(map(len, texts))
-        distinct = sorted({*texts[0], *texts[1]})
-        if len(distinct) > min(max(_FEW, n_values // 2), _MOST_CATEGORIES):
-            self._leave_out(name, f"it has {len(distinct)} different texts in {n_values} rows")
-            return None
-        if self.categories == "onehot" and len(distinct) > _MOST_FEATURES:
-            raise TableError(
-                f"column {name!r} has {len(distinct)} categories, too many for one-hot coding: use "
-                "ordinal categories, or name the column in drop"
-            )
-        return Column(name, "text", tuple(distinct), self.categories)
-
-    def _is_constant(self, name: str, pair: tuple[Any, Any]) -> bool:
-        constant = (
-            all(values.notna().all() for values in pair)
-            and len({*pair[0].unique(), *pair[1].unique()}) == 1
-        )
-        if constant:
-            self._leave_out(name, "it has the same value in all rows")
-        return constant
-
-    def _leave_out(self, name: str, why: str) -> None:
-        self.dropped_[name] = why
-        self.notes_.append(f"column {name!r} is left out: {why}")
 
     # ------------------------------------------------------------------ use
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """The kind of each column: "number", "boolean" or "text"."""
+        """The kind of each column: "number", "boolean", "text" or "date"."""
         return {column.name: column.kind for column in self.columns_}
 
     @property
@@ -279,12 +187,18 @@ class TableCoder:
         X, y, X_unlabeled : ndarray
             Features of the labelled rows, their labels, and features of the unlabelled rows.
         """
-        y = check_labels(labeled, target, sources[0])
-        if len(unlabeled) < 2:
-            raise TableError(
-                f"{sources[1]} has {len(unlabeled)} unlabelled rows, and at least two are needed"
-            )
-        self.fit(labeled, unlabeled, target, sources)
+        check_target(labeled, target, sources[0])
+        problems = Problems()
+        with problems.collecting():
+            y = check_labels(labeled, target, sources[0])
+        with problems.collecting():
+            if len(unlabeled) < 2:
+                raise TableError(
+                    f"{sources[1]} has {len(unlabeled)} unlabelled rows, and at least two are "
+                    "needed"
+                )
+            self.fit(labeled, unlabeled, target, sources)
+        problems.raise_if_any()
         X = self.encode(labeled, source=sources[0])
         return CodedTables(X, y, self.encode(unlabeled, source=sources[1]))
 
@@ -309,7 +223,7 @@ class TableCoder:
         -------
         float64 array of shape (n_rows, n_features)
         """
-        _check_header(frame, source)
+        check_header(frame, source)
         absent = [column.name for column in self.columns_ if column.name not in frame.columns]
         if absent:
             word = "column" if len(absent) == 1 else "columns"
@@ -319,7 +233,8 @@ class TableCoder:
         for column in self.columns_:
             end = first + len(column.feature_names)
             values = present(frame[column.name], self.missing)
-            texts = column.encode(values, source, X[:, first:end])
+            since = None if column.since is None else present(frame[column.since], self.missing)
+            texts = column.encode(values, source, X[:, first:end], since)
             if unseen is not None and len(texts):
                 n_rows, example = unseen.get(column.name, (0, str(texts.iloc[0])))
                 unseen[column.name] = n_rows + len(texts), example
@@ -335,10 +250,12 @@ class TableCoder:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
             if column.kind == "text":
                 entry["categories"] = list(column.categories)
+            if column.kind == "date":
+                entry |= {"parts": list(column.parts), "since": column.since}
             columns.append(entry)
         return {
             "version": _VERSION,
-            "categories": self.categories,
+            "categories": self.options.categories,
             "columns": columns,
             "dropped": self.dropped_,
             "missing": list(self.missing),
@@ -359,19 +276,12 @@ class TableCoder:
         _require(_is_texts(missing), "missing")
         _require(isinstance(content.get("columns"), list) and content["columns"], "columns")
         coder = cls(content["categories"], missing=missing)
-        columns = [_read_column(entry, coder.categories) for entry in content["columns"]]
+        columns = [_read_column(entry, coder.options.categories) for entry in content["columns"]]
+        dates = {column.name for column in columns if column.kind == "date"}
         _require(len({column.name for column in columns}) == len(columns), "names of columns")
+        _require(all(column.since in {None, *dates} for column in columns), "linked dates")
         coder.columns_, coder.dropped_, coder.notes_ = tuple(columns), dropped, []
         return coder
-
-
-def _check_header(frame: Any, source: str) -> None:
-    if not frame.columns.is_unique:
-        twice = list(frame.columns[frame.columns.duplicated()].unique())
-        raise TableError(f"{source} has more than one column called {listed(twice)}")
-    strange = [name for name in frame.columns if not isinstance(name, str)]
-    if strange:
-        raise TableError(f"column names must be text, but {source} has {strange[0]!r}")
 
 
 def _is_texts(values: Any) -> bool:
@@ -386,7 +296,7 @@ def _require(condition: Any, what: str) -> None:
 def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:
     _require(isinstance(entry, dict) and isinstance(entry.get("name"), str), "name of a column")
     name, kind = entry["name"], entry.get("kind")
-    _require(kind in ("number", "boolean", "text"), f"kind of column {name!r}")
+    _require(kind in CONTENTS, f"kind of column {name!r}")
     categories = entry.get("categories", [])
     _require(
         _is_texts(categories)
@@ -394,4 +304,15 @@ def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:
         and bool(categories) == (kind == "text"),
         f"categories of column {name!r}",
     )
-    return Column(name, kind, tuple(categories), coding) if categories else Column(name, kind)
+    if kind != "date":
+        return Column(name, kind, tuple(categories), coding) if categories else Column(name, kind)
+    parts, since = entry.get("parts"), entry.get("since")
+    _require(
+        _is_texts(parts)
+        and parts
+        and set(parts) <= set(PARTS)
+        and len(set(parts)) == len(parts)
+        and isinstance(since, str) == (ELAPSED in parts),
+        f"parts of column {name!r}",
+    )
+    return Column(name, "date", parts=tuple(parts), since=since)

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._csv import TRUTH
-from lacforest.tabular._errors import TableError
+from lacforest.tabular._dates import ELAPSED, as_stamps, part_of
+from lacforest.tabular._errors import Advice, TableError
 from lacforest.tabular.kinds import Kind
 
 # Kinds that pandas infers for a column of Python objects.
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _DATES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
+_MIXED = ("mixed", "mixed-integer")
 
 
 def present(values: Any, missing: Collection[str]) -> Any:
@@ -32,62 +34,68 @@ def is_plain(values: Any) -> bool:
     return bool(types.is_numeric_dtype(values) or types.is_bool_dtype(values))
 
 
-def find_kind(values: Any, name: str, source: str) -> Kind:
-    """The kind of a column with at least one value; raises if a forest cannot use it.
+def find_kind(values: Any, name: str, source: str, advice: Advice) -> Kind | Literal["mixed"]:
+    """The kind of a column with at least one value, "mixed" for numbers among text.
 
     Parameters
     ----------
     values : pandas.Series
     name, source : str
         Names of the column and its table, for messages.
+    advice : Advice
+        How messages spell options.
+
+    Raises
+    ------
+    TableError
+        If a forest cannot use the column.
     """
     pandas = load_extra("pandas")
     types, dtype = pandas.api.types, values.dtype
-    rows: NDArray[np.intp] | None = np.flatnonzero(values.notna())
     values = values.dropna()
-    where = f"column {name!r} of {source}"
     if isinstance(dtype, pandas.CategoricalDtype):
-        values, rows = pandas.Series(dtype.categories), None
+        values = pandas.Series(dtype.categories)
     kind = types.infer_dtype(values, skipna=True)
     if kind == "boolean":
         return "boolean"
     if kind in _NUMBERS:
         return "number"
-    if kind == "string":
-        return _kind_of_text(values, where, rows)
     if kind in _DATES:
-        raise TableError(
-            f"{where} contains dates or times. Rows from deployment are mostly later than labelled "
-            "ones, and would look new by that alone: name the column in drop, or replace it by "
-            "values that can occur in both tables (hour, weekday, age)"
-        )
+        return "date"
+    if kind == "string" or (kind in _MIXED and _is_text_and_numbers(values)):
+        return _kind_of_text(as_text(values), f"column {name!r} of {source}", name, advice)
     raise TableError(
-        f"{where} contains values of several types or of an unsupported one, for instance "
-        f"{_first_odd(values)!r}: convert them to numbers or text, or name the column in drop"
+        f"column {name!r} of {source} contains values of several types or of an unsupported one, "
+        f"for instance {_first_odd(values)!r}: convert them to numbers or text, or use "
+        f"{advice.option('drop', name)}"
     )
 
 
-def _kind_of_text(values: Any, where: str, rows: NDArray[np.intp] | None) -> Kind:
-    """The kind of a column of texts; `rows` are the row numbers of the values, if known."""
-    pandas = load_extra("pandas")
-    numbers = pandas.to_numeric(values, errors="coerce")
-    n_numbers = int(numbers.notna().sum())
-    if n_numbers == len(values):
-        return "number"
+def _is_text_and_numbers(values: Any) -> bool:
+    return all(
+        isinstance(value, str | int | float) and not isinstance(value, bool) for value in values
+    )
+
+
+def _kind_of_text(
+    values: Any, where: str, name: str, advice: Advice
+) -> Literal["number", "text", "mixed"]:
+    n_numbers = int(is_number(values).sum())
     if n_numbers:
-        first = int(numbers.isna().to_numpy().argmax())
-        row = "" if rows is None else f" (row {rows[first] + 1})"
-        raise TableError(
-            f"{where} contains numbers and text: {n_numbers} of {len(values)} values are numbers, "
-            f"but {values.iloc[first]!r}{row} is not. Correct it, or name that text in missing, or "
-            "the column in text or in drop"
-        )
+        return "number" if n_numbers == len(values) else "mixed"
     if values.astype(str).str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
         raise TableError(
             f"{where} contains numbers with a decimal comma, such as {values.iloc[0]!r}: use a "
-            "decimal point, or name the column in text or in drop"
+            f"decimal point, or {advice.option('text', name)}, or {advice.option('drop', name)}"
         )
     return "text"
+
+
+def is_number(values: Any) -> NDArray[np.bool_]:
+    """Which values are numbers, or texts of numbers; missing values are not."""
+    numbers = load_extra("pandas").to_numeric(as_text(values), errors="coerce")
+    found: NDArray[np.bool_] = numbers.notna().to_numpy()
+    return found
 
 
 def _first_odd(values: Any) -> Any:
@@ -163,42 +171,65 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : {"number", "boolean", "text"}
+    kind : {"number", "boolean", "text", "date"}
     categories : tuple of str
         The distinct texts of a column of text, sorted.
     coding : {"ordinal", "onehot"}
         Of text: its index among the categories, or one feature per category.
+    parts : tuple of str
+        The parts of a date that become features.
+    since : str or None
+        The column from which "elapsed" is counted, if it is one of the parts.
     """
 
     name: str
     kind: Kind
     categories: tuple[str, ...] = ()
     coding: Literal["ordinal", "onehot"] = "ordinal"
+    parts: tuple[str, ...] = ()
+    since: str | None = None
 
     @property
     def feature_names(self) -> list[str]:
         """Names of the features that the column becomes."""
         if self.kind == "text" and self.coding == "onehot":
             return [f"{self.name}={category}" for category in self.categories]
+        if self.kind == "date":
+            after = f"days_after_{self.since}"
+            return [f"{self.name}.{after if part == ELAPSED else part}" for part in self.parts]
         return [self.name]
 
-    def encode(self, values: Any, source: str, out: NDArray[np.float64]) -> Any:
+    def encode(self, values: Any, source: str, out: NDArray[np.float64], since: Any = None) -> Any:
         """Write the features of a column into the columns of `out`.
+
+        Parameters
+        ----------
+        values : pandas.Series
+        source : str
+            Name of the table, for messages.
+        out : float64 array of shape (n_rows, n_features of the column)
+        since : pandas.Series, optional
+            The values of the column that `since` names.
 
         Returns
         -------
         pandas.Series
             Texts that are not among the categories. They become NaN, or zeros if coded one-hot.
         """
-        pandas = load_extra("pandas")
+        none = values.iloc[:0]
         if self.kind == "number":
             out[:, 0] = as_numbers(values, self.name, source)
-            return values.iloc[:0]
+            return none
         if self.kind == "boolean":
             out[:, 0] = _as_truth(values, self.name, source)
-            return values.iloc[:0]
+            return none
+        if self.kind == "date":
+            start = None if self.since is None else as_stamps(since, self.since, source)
+            for place, part in enumerate(self.parts):
+                out[:, place] = part_of(values, part, self.name, source, start)
+            return none
         texts = as_text(values)
-        codes = pandas.Index(self.categories, dtype=object).get_indexer(texts)
+        codes = load_extra("pandas").Index(self.categories, dtype=object).get_indexer(texts)
         unseen = (codes < 0) & texts.notna().to_numpy()
         if self.coding == "onehot":
             out[:] = codes[:, None] == np.arange(len(self.categories))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
-import zlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._place import Place
 from lacforest.tabular.kinds import CONTENTS, Kind
 
 # Texts that mean a missing value, as in pandas.
@@ -50,11 +49,11 @@ class _CountedBytes:
 
 
 class CsvFile:
-    """A CSV or TSV file, gzipped if its name ends in .gz; the constructor reads the header.
+    """A CSV or TSV file; the constructor reads the header.
 
     Parameters
     ----------
-    path : Path
+    place : Place
     encoding : str
     missing : collection of str
         Texts that mean a missing value, in addition to the usual ones.
@@ -65,8 +64,8 @@ class CsvFile:
         Names in the header.
     """
 
-    def __init__(self, path: Path, encoding: str, missing: Collection[str]) -> None:
-        self._path = path
+    def __init__(self, place: Place, encoding: str, missing: Collection[str]) -> None:
+        self._place = place
         self._encoding = _checked_encoding(encoding)
         self._missing = [*MISSING, *missing]
         self._separator, self.columns = self._read_header()
@@ -81,13 +80,14 @@ class CsvFile:
             table = arrow_csv.read_csv(file, **self._options(types, None))
         for field in table.schema:
             if arrow.types.is_binary(field.type):  # text that is not UTF-8
-                raise TableError(self._fault({}) or self._refused("it is not UTF-8 text"))
+                raise TableError(*self._faults({}) or [self._refused("it is not UTF-8 text")])
         return table
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
         """The given columns as Arrow tables of a few megabytes each."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
         of_kind = {"number": arrow.float64(), "boolean": arrow.bool_(), "text": arrow.string()}
+        of_kind["date"] = arrow.string()  # the coder reads dates with or without a zone
         types = {name: of_kind[kind] for name, kind in kinds.items()}
         with self._open_for_arrow(kinds) as file:
             reader = arrow_csv.open_csv(file, **self._options(types, list(kinds)))
@@ -114,41 +114,32 @@ class CsvFile:
         """Open the file; faults in it raise a TableError with the line."""
         arrow = load_extra("pyarrow")
         try:
-            with self._open() as raw:
+            with self._place.refusing_damage(), self._place.open() as raw:
                 file = _CountedBytes(raw)
                 yield file
                 odd = file.n_quotes % 2 == 1
         except (arrow.ArrowException, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
-            raise TableError(self._fault(kinds) or self._refused(reason)) from error
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise TableError(self._refused(str(error))) from error
-        if odd and (fault := self._fault(kinds)):
-            raise TableError(fault)
-
-    def _open(self) -> Any:
-        if self._path.suffix.lower() == ".gz":
-            return gzip.open(self._path)
-        return open(self._path, "rb")
+            raise TableError(*self._faults(kinds) or [self._refused(reason)]) from error
+        if odd and (faults := self._faults(kinds)):
+            raise TableError(*faults)
 
     def _refused(self, reason: str) -> str:
-        return f"{self._path} cannot be read: {reason}"
+        return f"{self._place} cannot be read: {reason}"
 
     # ------------------------------------------------------------------ header and faults
 
     def _read_header(self) -> tuple[str, list[str]]:
-        try:
-            with self._open() as raw:
+        with self._place.refusing_damage():
+            with self._place.open() as raw:
                 start: bytes = raw.read(2)
                 if start in _UTF_16_MARKS:
-                    raise TableError(f"{self._path} is UTF-16 text: save it as UTF-8")
+                    raise TableError(f"{self._place} is UTF-16 text: save it as UTF-8")
             first = next((line for line in self._lines() if line.strip()), None)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise TableError(self._refused(str(error))) from error
         if first is None:
-            raise TableError(f"{self._path} is empty")
+            raise TableError(f"{self._place} is empty")
         separator = "\t"
-        if not self._path.name.lower().endswith((".tsv", ".tsv.gz")):
+        if self._place.form != "tsv":
             # Spreadsheets write semicolons in locales with a decimal comma.
             separator = next((mark for mark in ",;\t" if mark in first), ",")
         try:
@@ -157,47 +148,55 @@ class CsvFile:
             raise TableError(self._refused(f"its header is broken ({error})")) from error
         twice = [name for name in dict.fromkeys(columns) if columns.count(name) > 1]
         if twice:
-            raise TableError(f"{self._path} has more than one column called {listed(twice)}")
+            raise TableError(f"{self._place} has more than one column called {listed(twice)}")
         return separator, columns
 
     def _lines(self) -> Iterator[str]:
-        with self._open() as raw:
+        with self._place.open() as raw:
             for number, line in enumerate(raw, start=1):
                 try:
                     text = line.decode(self._encoding)
                 except UnicodeDecodeError as error:
                     raise TableError(
-                        f"{self._path} is not {self._encoding.upper()} text: line {number} has the "
-                        f"byte 0x{line[error.start]:02x}. Save it as UTF-8, or give its encoding."
+                        f"{self._place} is not {self._encoding.upper()} text: line {number} has "
+                        f"the byte 0x{line[error.start]:02x}. Save it as UTF-8, or give its "
+                        "encoding."
                     ) from None
                 yield text.removeprefix("\ufeff") if number == 1 else text
 
     def _rows(self, separator: str) -> Any:
         return csv.reader(self._lines(), delimiter=separator, strict=True)
 
-    def _fault(self, kinds: Mapping[str, Kind]) -> str | None:
-        """The first fault in the file that the csv module finds, if any."""
+    def _faults(self, kinds: Mapping[str, Kind]) -> list[str]:
+        """The faults that the csv module finds: the first of each sort, and how many there are."""
         rows = self._rows(self._separator)
         wanted = [(self.columns.index(name), name, kind) for name, kind in kinds.items()]
-        line, is_header = 1, True
+        first: dict[str | None, str] = {}  # by column; None for rows of another length
+        counts: Counter[str | None] = Counter()
+        line, is_header, end = 1, True, []
         try:
             for row in rows:
                 if row and len(row) != len(self.columns):
-                    return (
-                        f"{self._path}, line {line}: {len(row)} values, but the header has "
-                        f"{len(self.columns)} columns{self._hint(line, rows.line_num)}"
+                    counts[None] += 1
+                    first.setdefault(
+                        None,
+                        f"{self._place}, line {line}: {len(row)} values, but the header has "
+                        f"{len(self.columns)} columns{self._hint(line, rows.line_num)}",
                     )
-                if row and not is_header:
+                elif row and not is_header:
                     for place, name, kind in wanted:
                         if not self._is_of_kind(row[place], kind):
-                            return (
-                                f"{self._path}, line {line}: {row[place]!r} in column {name!r}, "
-                                f"which must contain {CONTENTS[kind]}"
+                            counts[name] += 1
+                            first.setdefault(
+                                name,
+                                f"{self._place}, line {line}: {row[place]!r} in column {name!r}, "
+                                f"which must contain {CONTENTS[kind]}",
                             )
                 line, is_header = rows.line_num + 1, is_header and not row
         except csv.Error as error:
-            return f"{self._path}, line {line}: {error}{self._hint(line, rows.line_num)}"
-        return None
+            end = [f"{self._place}, line {line}: {error}{self._hint(line, rows.line_num)}"]
+        more = {key: f" ({n - 1} more such rows)" if n > 1 else "" for key, n in counts.items()}
+        return [text + more[key] for key, text in first.items()] + end
 
     @staticmethod
     def _hint(first: int, last: int) -> str:
@@ -206,7 +205,7 @@ class CsvFile:
         return f" (the row extends to line {last}: a quote may not be closed)"
 
     def _is_of_kind(self, value: str, kind: Kind) -> bool:
-        if kind == "text" or value in self._missing:
+        if kind in ("text", "date") or value in self._missing:
             return True
         if kind == "boolean":
             return value.strip() in TRUTH

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from lacforest._utils.printable import shown
@@ -12,7 +15,65 @@ _LISTED = 8
 
 
 class TableError(ValueError):
-    """A table cannot be used; the message says which one, where the fault is and what to do."""
+    """A table cannot be used; the message says which one, where the fault is and what to do.
+
+    Parameters
+    ----------
+    *problems : str
+        One sentence per problem.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        As given.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        lines = problems if len(problems) == 1 else (self.heading, *problems)
+        super().__init__("\n- ".join(lines))
+
+    @property
+    def heading(self) -> str:
+        """The line above several problems."""
+        return f"{len(self.problems)} problems:"
+
+
+class Problems:
+    """Collects the problems of a table, so that one run reports all of them."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep a TableError of the block for later."""
+        try:
+            yield
+        except TableError as error:
+            self._found += error.problems
+
+    def raise_if_any(self) -> None:
+        """Raise one error with all problems so far."""
+        if self._found:
+            raise TableError(*self._found)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """How messages spell an option: as a parameter in Python, or as an option of the command."""
+
+    is_command: bool = False
+
+    def option(self, name: str, *values: str) -> str:
+        """An option with its values, ready to be pasted."""
+        if self.is_command:
+            return f"--{name} {shlex.quote(','.join(values))}"
+        return f"{name}={list(values)!r}"
+
+    def flag(self, name: str) -> str:
+        """An option without a value."""
+        return f"--{name}" if self.is_command else f"{name}=True"
 
 
 def listed(names: Iterable[Any]) -> str:

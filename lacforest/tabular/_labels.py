@@ -12,6 +12,12 @@ from lacforest.tabular._columns import is_plain
 from lacforest.tabular._errors import TableError, listed
 
 
+def check_target(frame: Any, target: str, source: str) -> None:
+    """Raise if a frame has no column of labels."""
+    if target not in frame.columns:
+        raise TableError(f"{source} has no column {target!r}; it has {listed(frame.columns)}")
+
+
 def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
     """The labels of a frame: integers or text.
 
@@ -23,8 +29,6 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
     source : str
         Name of the frame in messages.
     """
-    if target not in frame.columns:
-        raise TableError(f"{source} has no column {target!r}; it has {listed(frame.columns)}")
     values = frame[target]
     empty = np.flatnonzero(values.isna())
     if len(empty):

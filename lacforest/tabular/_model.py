@@ -25,6 +25,7 @@ from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._place import Place, TableLike
 from lacforest.tabular._reading import iter_table
 from lacforest.tabular.kinds import Kind
 
@@ -191,6 +192,13 @@ class TabularModel:
         check_is_fitted(self.forest)
         return self._predict_coded(self.coder.encode(frame, unseen, source), frame.index)
 
+    @property
+    def output_columns(self) -> list[str]:
+        """The columns that `predict` returns."""
+        forest = self.forest
+        novelty = [] if forest.new_class_index_ is None else [NOVELTY]
+        return [PREDICTED, *novelty, *(f"probability_{label}" for label in forest.known_classes_)]
+
     def _predict_coded(self, X: NDArray[np.float64], index: Any) -> Any:
         pandas = load_extra("pandas")
         forest, table = self.forest, X
@@ -199,27 +207,28 @@ class TabularModel:
         probabilities, new = forest.predict_proba(table), forest.new_class_index_
         if self.calibrator is not None:
             _make_honest(probabilities, self.calibrator, X)
-        found = {PREDICTED: forest.classes_[probabilities.argmax(axis=1)]}
-        if new is not None:
-            found[NOVELTY] = probabilities[:, new]
-        for column, label in enumerate(forest.classes_):
-            if column != new:
-                found[f"probability_{label}"] = probabilities[:, column]
-        return pandas.DataFrame(found, index=index)
+        known = [place for place in range(len(forest.classes_)) if place != new]
+        order = known if new is None else [new, *known]
+        values = [
+            forest.classes_[probabilities.argmax(axis=1)],
+            *(probabilities[:, column] for column in order),
+        ]
+        return pandas.DataFrame(dict(zip(self.output_columns, values, strict=True)), index=index)
 
     def iter_file(
         self,
-        path: str | os.PathLike[str],
+        table: TableLike | Place,
         *,
         keep: Collection[str] = (),
         chunk_rows: int = 100_000,
         encoding: str = "utf-8",
     ) -> Iterator[Any]:
-        """Read the columns of the model from a file, in pieces that `predict` accepts.
+        """Read the columns of the model from a table, in pieces that `predict` accepts.
 
         Parameters
         ----------
-        path : str or path-like
+        table : str or path-like
+            As in `read_table`, but a single table.
         keep : collection of str
             Additional columns to read; from a CSV file they are read as text.
         chunk_rows : int, default=100_000
@@ -233,7 +242,7 @@ class TabularModel:
         """
         kinds: dict[str, Kind] = self.coder.kinds | dict.fromkeys(keep, "text")
         return iter_table(
-            path, kinds, chunk_rows=chunk_rows, missing=self.coder.missing, encoding=encoding
+            table, kinds, chunk_rows=chunk_rows, missing=self.coder.missing, encoding=encoding
         )
 
     # ------------------------------------------------------------------ files

@@ -1,83 +1,44 @@
-"""Tables from files, at once or in pieces. The suffix of a file determines its format."""
+"""Tables from files, standard input and databases, at once or in pieces."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lacforest._utils.extras import load_extra
+from lacforest.tabular._arrow_files import open_arrow, regrouped, to_frame
 from lacforest.tabular._csv import CsvFile
-from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._errors import Problems, TableError, listed
+from lacforest.tabular._json_lines import json_columns, json_pieces
 from lacforest.tabular._npz import read_npz
+from lacforest.tabular._place import Place, QueryPlace, TableLike, find_places
+from lacforest.tabular._sql import query_columns, query_pieces
 from lacforest.tabular.kinds import Kind
 
 # The name of an unnamed index in Parquet files of pandas: row numbers, not data.
 _INDEX = re.compile(r"__index_level_\d+__")
-
-
-def _format_of(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes = suffixes[:-1] if suffixes[-2:-1] in ([".csv"], [".tsv"]) else []
-    known = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".npz": "npz"}
-    if not suffixes or suffixes[-1] not in known:
-        raise TableError(
-            f"{path}: the name of a table must end in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or "
-            ".npz"
-        )
-    return known[suffixes[-1]]
-
-
-def _open_parquet(path: Path) -> Any:
-    arrow, parquet = load_extra("pyarrow"), load_extra("pyarrow.parquet")
-    try:
-        file = parquet.ParquetFile(path)
-    except arrow.ArrowException as error:
-        reason = str(error).partition("\n")[0]
-        raise TableError(f"{path} cannot be read: {reason}") from error
-    names = file.schema_arrow.names
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        file.close()
-        raise TableError(f"{path} has more than one column called {listed(twice)}")
-    return file
-
-
-def _to_frame(table: Any) -> Any:
-    """An Arrow table as a frame, with decimals as floats."""
-    load_extra("pandas")  # raise our own error instead of Arrow's
-    arrow = load_extra("pyarrow")
-    for place, field in enumerate(table.schema):
-        if arrow.types.is_decimal(field.type):
-            column = table.column(place).cast(arrow.float64())
-            table = table.set_column(place, field.name, column)
-    return table.to_pandas(date_as_object=False, ignore_metadata=True)
-
-
-def _require_columns(path: Path, wanted: Iterable[str], present: Collection[str]) -> None:
-    absent = [name for name in wanted if name not in present]
-    if absent:
-        word = "column" if len(absent) == 1 else "columns"
-        raise TableError(f"{path} has no {word} {listed(absent)}; it has {listed(present)}")
+_ROWS_PER_PIECE = 100_000
+_ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    table: TableLike | Place | Sequence[TableLike | Place],
     *,
     text: Collection[str] = (),
     missing: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> Any:
-    """Read a table from a file.
+    """Read a table from one or several files, standard input or a database.
 
     Parameters
     ----------
-    path : str or path-like
-        A file whose name ends in .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .npz. A CSV file
-        without a comma in its header may use semicolons or tabs instead.
+    table : str or path-like, or a sequence of them
+        A file whose name ends in .csv, .tsv or .jsonl (also compressed: .gz, .bz2, .xz, .zip), or
+        in .parquet, .feather, .xlsx or .npz; a pattern such as ``rows-*.csv``; ``-`` for CSV from
+        standard input; or an address and a query, ``sqlite:///shop.db#SELECT * FROM orders``. The
+        rows of several tables with the same columns are joined. A CSV file without a comma in its
+        header may use semicolons or tabs instead.
     text : collection of str
         Columns to read as text from a CSV file, even if they look like numbers, dates or booleans;
         columns that the file does not have are ignored.
@@ -90,27 +51,46 @@ def read_table(
     -------
     pandas.DataFrame
     """
-    place = Path(path)
-    form = _format_of(place)
-    if form == "npz":
-        frame = read_npz(place)
-    elif form == "parquet":
-        with _open_parquet(place) as file:
-            kept = [name for name in file.schema_arrow.names if not _INDEX.fullmatch(name)]
-            frame = _to_frame(file.read(columns=kept))
-    else:
-        csv_file = CsvFile(place, encoding, missing)
-        frame = _to_frame(csv_file.read([name for name in text if name in csv_file.columns]))
-    if len(frame) == 0:
-        raise TableError(f"{place} has no rows")
-    return frame
+    places = _places_of(table)
+    problems, frames = Problems(), []
+    for place in places:
+        with problems.collecting():
+            frames.append(_read_place(place, text, missing, encoding))
+    problems.raise_if_any()
+    if len(frames) == 1:
+        return frames[0]
+    first = list(frames[0].columns)
+    for place, frame in zip(places, frames, strict=True):
+        with problems.collecting():
+            _require_same_columns(place, list(frame.columns), places[0], first)
+    problems.raise_if_any()
+    again = [name for name in _of_several_types(frames) if name not in text]
+    if again:
+        # A column of numbers in one file and of text in another is read as text from all.
+        return read_table(places, text=[*text, *again], missing=missing, encoding=encoding)
+    return load_extra("pandas").concat(frames, ignore_index=True)
+
+
+def table_columns(table: TableLike | Place, encoding: str = "utf-8") -> list[str]:
+    """The names of the columns of a table, read without its rows where the format allows it."""
+    (place,) = _places_of(table)
+    if place.form in ("csv", "tsv"):
+        return CsvFile(place, encoding, ()).columns
+    if place.form == "jsonl":
+        return json_columns(place)
+    if isinstance(place, QueryPlace):
+        return query_columns(place)
+    if place.form in ("parquet", "feather"):
+        with open_arrow(place) as file:
+            return _without_index(file.columns)
+    return list(_read_place(place, (), (), encoding).columns)
 
 
 def iter_table(
-    path: str | os.PathLike[str],
+    table: TableLike | Place,
     kinds: Mapping[str, Kind],
     *,
-    chunk_rows: int = 100_000,
+    chunk_rows: int = _ROWS_PER_PIECE,
     missing: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> Iterator[Any]:
@@ -118,9 +98,9 @@ def iter_table(
 
     Parameters
     ----------
-    path : str or path-like
-        As in `read_table`. An NPZ file is read at once.
-    kinds : dict of str to {"number", "boolean", "text"}
+    table : str or path-like
+        As in `read_table`, but a single table. Excel and NPZ files are read at once.
+    kinds : dict of str to {"number", "boolean", "text", "date"}
         The columns to read and their kinds in a CSV file, where a single piece does not determine
         them. Other formats store the types of their columns.
     chunk_rows : int, default=100_000
@@ -132,51 +112,147 @@ def iter_table(
     ------
     pandas.DataFrame
     """
-    place = Path(path)
-    form = _format_of(place)
-    pieces: Iterator[Any]
-    if form == "npz":
-        frame = read_npz(place)
-        _require_columns(place, kinds, list(frame.columns))
-        frame = frame[list(kinds)]
-        pieces = (frame[first : first + chunk_rows] for first in range(0, len(frame), chunk_rows))
-    elif form == "parquet":
-        pieces = _parquet_pieces(place, list(kinds), chunk_rows)
-    else:
-        csv_file = CsvFile(place, encoding, missing)
-        _require_columns(place, kinds, csv_file.columns)
-        pieces = map(_to_frame, _regrouped(csv_file.batches(kinds), chunk_rows))
+    (place,) = _places_of(table)
     found = False
-    for piece in pieces:
+    for piece in _pieces(place, kinds, chunk_rows, missing, encoding):
         found = True
         yield piece
     if not found:
         raise TableError(f"{place} has no rows")
 
 
-def _parquet_pieces(path: Path, columns: list[str], chunk_rows: int) -> Iterator[Any]:
-    arrow = load_extra("pyarrow")
-    with _open_parquet(path) as file:
-        _require_columns(path, columns, file.schema_arrow.names)
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=columns):
-            if batch.num_rows:
-                yield _to_frame(arrow.Table.from_batches([batch]))
+def _places_of(table: Any) -> list[Place]:
+    tables = [table] if isinstance(table, Place) else table
+    if not isinstance(tables, str) and isinstance(tables, Sequence):
+        places = []
+        for entry in tables:
+            places += [entry] if isinstance(entry, Place) else find_places(entry)
+        return places
+    return find_places(tables)
 
 
-def _regrouped(tables: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """The same rows in tables of n_rows rows; the last may have fewer."""
-    arrow = load_extra("pyarrow")
-    waiting: list[Any] = []
-    n_waiting = 0
-    for table in tables:
-        waiting.append(table)
-        n_waiting += table.num_rows
-        if n_waiting < n_rows:
-            continue
-        whole = arrow.concat_tables(waiting)
-        n_ready = n_waiting - n_waiting % n_rows
-        for first in range(0, n_ready, n_rows):
-            yield whole.slice(first, n_rows)
-        waiting, n_waiting = [whole.slice(n_ready)], n_waiting - n_ready
-    if n_waiting:
-        yield arrow.concat_tables(waiting)
+def _read_place(
+    place: Place, text: Collection[str], missing: Collection[str], encoding: str
+) -> Any:
+    if place.form == "npz":
+        frame = read_npz(place.path)
+    elif place.form == "excel":
+        frame = _read_excel(place)
+    elif place.form in ("parquet", "feather"):
+        with open_arrow(place) as file:
+            frame = to_frame(file.read(_without_index(file.columns)))
+    elif place.form in ("csv", "tsv"):
+        csv_file = CsvFile(place, encoding, missing)
+        frame = to_frame(csv_file.read([name for name in text if name in csv_file.columns]))
+    else:
+        pieces = list(_loose_pieces(place, _ROWS_PER_PIECE))
+        if not pieces:
+            raise TableError(f"{place} has no rows")
+        frame = _with_dates(load_extra("pandas").concat(pieces, ignore_index=True), text)
+    if len(frame) == 0:
+        raise TableError(f"{place} has no rows")
+    return frame
+
+
+def _pieces(
+    place: Place,
+    kinds: Mapping[str, Kind],
+    chunk_rows: int,
+    missing: Collection[str],
+    encoding: str,
+) -> Iterator[Any]:
+    names = list(kinds)
+    if place.form in ("csv", "tsv"):
+        csv_file = CsvFile(place, encoding, missing)
+        _require_columns(place, names, csv_file.columns)
+        yield from map(to_frame, regrouped(csv_file.batches(kinds), chunk_rows))
+    elif place.form in ("parquet", "feather"):
+        with open_arrow(place) as file:
+            _require_columns(place, names, file.columns)
+            yield from map(to_frame, file.batches(names, chunk_rows))
+    elif place.form in ("npz", "excel"):
+        frame = _read_place(place, (), (), encoding)
+        _require_columns(place, names, list(frame.columns))
+        for first in range(0, len(frame), chunk_rows):
+            yield frame[names][first : first + chunk_rows]
+    else:
+        for piece in _loose_pieces(place, chunk_rows):
+            if place.form == "jsonl":  # an object may lack names that others have
+                piece = piece.reindex(columns=[*dict.fromkeys([*piece.columns, *names])])
+            _require_columns(place, names, list(piece.columns))
+            yield piece[names]
+
+
+def _loose_pieces(place: Place, chunk_rows: int) -> Iterator[Any]:
+    """Pieces of a table whose values, not columns, have types."""
+    if isinstance(place, QueryPlace):
+        return query_pieces(place, chunk_rows)
+    return json_pieces(place, chunk_rows)
+
+
+def _without_index(names: Collection[str]) -> list[str]:
+    return [name for name in names if not _INDEX.fullmatch(name)]
+
+
+def _with_dates(frame: Any, text: Collection[str]) -> Any:
+    """Turn columns of texts that are all ISO dates into dates; these formats have none."""
+    pandas = load_extra("pandas")
+    for name in frame.columns:
+        values = frame[name].dropna()
+        is_text = pandas.api.types.infer_dtype(values, skipna=True) == "string"
+        if name not in text and len(values) and is_text and values.str.fullmatch(_ISO_DATE).all():
+            frame[name] = pandas.to_datetime(frame[name], format="ISO8601", utc=True)
+    return frame
+
+
+def _of_several_types(frames: Sequence[Any]) -> list[str]:
+    """Columns that are numbers or booleans in one frame and something else in another."""
+    types = load_extra("pandas").api.types
+
+    def kind(values: Any) -> str:
+        if values.isna().all():
+            return "empty"
+        if types.is_bool_dtype(values):
+            return "boolean"
+        if types.is_numeric_dtype(values):
+            return "number"
+        return "date" if types.is_datetime64_any_dtype(values) else "text"
+
+    return [
+        name
+        for name in frames[0].columns
+        if len({kind(frame[name]) for frame in frames} - {"empty"}) > 1
+    ]
+
+
+def _require_same_columns(
+    place: Place, names: list[str], first_place: Place, first: list[str]
+) -> None:
+    for here, there, columns, others in (
+        (place, first_place, names, first),
+        (first_place, place, first, names),
+    ):
+        alone = [name for name in columns if name not in others]
+        if alone:
+            word = "column" if len(alone) == 1 else "columns"
+            raise TableError(f"{here} has the {word} {listed(alone)}, but {there} does not")
+
+
+def _require_columns(place: Place, wanted: Iterable[str], present: Collection[str]) -> None:
+    """Raise if a table lacks columns."""
+    absent = [name for name in wanted if name not in present]
+    if absent:
+        word = "column" if len(absent) == 1 else "columns"
+        raise TableError(f"{place} has no {word} {listed(absent)}; it has {listed(present)}")
+
+
+def _read_excel(place: Place) -> Any:
+    """The first sheet of a workbook."""
+    pandas = load_extra("pandas")
+    load_extra("openpyxl", "excel")
+    try:
+        return pandas.read_excel(place.path, engine="openpyxl")
+    except Exception as error:  # openpyxl raises whatever its XML and ZIP readers raise
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise TableError(f"{place} cannot be read: {error}") from error

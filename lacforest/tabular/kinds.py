@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["number", "boolean", "text"]
+Kind = Literal["number", "boolean", "text", "date"]
 # The content of a column of each kind, for messages.
-CONTENTS: dict[Kind, str] = {"number": "numbers", "boolean": "true or false", "text": "text"}
+CONTENTS: dict[Kind, str] = {
+    "number": "numbers",
+    "boolean": "true or false",
+    "text": "text",
+    "date": "dates or times",
+}

@@ -11,7 +11,7 @@ from two_tables import DEPLOYED, LABELLED, fit_words
 def drifted(folder):
     """The tables in the folder, with a time stamp and a city that differ between them."""
     stamped, moved = LABELLED.copy(), DEPLOYED.copy()
-    stamped["day"], moved["day"] = np.arange(60), 200 + np.arange(80)
+    stamped["day"], moved["day"] = np.arange(60) % 40, 200 + np.arange(80) % 40
     moved["city"] = "Lima"
     stamped.to_csv(folder / "labelled.csv", index=False)
     moved.to_csv(folder / "prod.csv", index=False)

@@ -102,7 +102,7 @@ def test_notes_and_warnings_are_plain_lines(run, folder):
     notes = [line for line in outcome.out.splitlines() if line.startswith("note: ")]
     warned = [line for line in outcome.out.splitlines() if line.startswith("warning: ")]
     assert "note: column 'one' is left out: it has the same value in all rows" in notes
-    assert any("column 'id' is a different integer" in note for note in notes)
+    assert any("column 'id' is left out: it is a different integer" in note for note in notes)
     assert len(warned) == 1
     assert warned[0].startswith("warning: theta is estimated at 0.")
     assert outcome.err == ""

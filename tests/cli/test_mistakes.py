@@ -69,10 +69,24 @@ BAD_TABLES = {
     "name twice": (lambda: write("prod.csv", "x,x\n1,2\n"), [],
                    "prod.csv has more than one column called 'x'"),
     "no such file": (lambda: os.remove("prod.csv"), [], "prod.csv: No such file or directory"),
-    "unknown drop": (lambda: None, ["--drop", "age"], "drop names 'age', but neither"),
-    "unknown text": (lambda: None, ["--text", "age"], "text names 'age', but neither"),
+    "unknown drop": (lambda: None, ["--drop", "age"], "--drop age: neither"),
+    "unknown text": (lambda: None, ["--text", "age"], "--text age: neither"),
     "unknown encoding": (lambda: None, ["--encoding", "x"], "no text encoding called 'x'"),
 }  # fmt: skip
+
+
+def test_several_problems_in_one_run(run):
+    change("labelled.csv", x="2024-01-01", age=1)
+    outcome = run(*fit_words())
+    assert outcome.code == 2
+    first, *others = outcome.err.splitlines()
+    assert first == "lacforest: 2 problems:"
+    assert others[0].startswith("- labelled.csv has the column 'age', but prod.csv does not")
+    assert others[0].endswith("--drop age")
+    assert others[1].startswith("- column 'x' of labelled.csv contains dates or times")
+    assert others[1].endswith(
+        "use --dates to learn from hour, weekday and elapsed days, or --drop x"
+    )
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
@@ -85,8 +99,8 @@ def test_bad_tables(run, case, command):
 
 
 def test_an_unknown_format(run):
-    outcome = run("fit", "a.xlsx", "--target", "y", "--unlabeled", "prod.csv", "-o", "m.lac")
-    assert outcome.is_mistake("a.xlsx: the name of a table must end in .csv, .tsv")
+    outcome = run("fit", "a.docx", "--target", "y", "--unlabeled", "prod.csv", "-o", "m.lac")
+    assert outcome.is_mistake("a.docx: the name of a table must end in .csv, .tsv")
 
 
 def broken_later():

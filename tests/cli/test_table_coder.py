@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from two_tables import DEPLOYED, LABELLED
 
-from lacforest.tabular import TableCoder, TableError
+from lacforest.tabular import Advice, TableCoder, TableError
 
 
 def fit(labeled, unlabeled=None, **options):
@@ -147,13 +147,13 @@ def test_a_constant_with_missing_values_is_no_constant():
 
 def test_texts_that_hardly_repeat():
     names = [f"row {i}" for i in range(30)]
-    coder = fit({"id": names}, {"id": names[:15] * 2})
-    assert coder.dropped_ == {"id": "30 different texts in 60 rows say little"} or (
-        coder.kinds["id"] == "text"
-    )
-    assert "id" in fit({"id": names}, {"id": names}).kinds  # every text twice
-    other = fit({"id": names}, {"id": [f"other {i}" for i in range(30)]})
-    assert other.dropped_ == {"id": "it has 60 different texts in 60 rows"}
+    assert fit({"id": names}, {"id": names[:15] * 2}).kinds["id"] == "text"
+    for other in (names, [f"other {i}" for i in range(30)]):
+        coder = fit({"id": names}, {"id": other})
+        n_distinct = len({*names, *other})
+        why = f"it has {n_distinct} different texts in 60 rows (use=['id'] keeps it)"
+        assert coder.dropped_ == {"id": why}
+    assert fit({"id": names}, {"id": other}, use=["id"]).kinds["id"] == "text"
 
 
 def test_columns_without_a_name():
@@ -162,11 +162,115 @@ def test_columns_without_a_name():
     assert "it has no name (pandas writes row numbers without a name)" in coder.notes_[0]
 
 
-def test_whole_numbers_that_look_like_an_id():
-    coder = fit({"id": list(range(30)), "cents": [i / 100 for i in range(30)]})
-    assert list(coder.kinds) == ["id", "cents", "ok"]
+IDENTIFIERS = {
+    "an id": ([7 * i % 31 for i in range(31)], "a different integer in every row"),
+    "with a gap": ([None, *range(40)], "a different integer in every row"),
+    "a counter": ([i // 2 * 3 for i in range(40)][1:], "it only rises or only falls"),
+    "falling": ([-(i // 2) for i in range(40)][1:], "it only rises or only falls"),
+    "seconds": ([1_700_000_000 + 7 * (i * 7 % 31) for i in range(40)], "like a time stamp"),
+    "milliseconds": ([1.7e12 + i * 7 % 31 + 0.5 for i in range(40)], "like a time stamp"),
+    "days": ([20240101 + i % 7 for i in range(40)], "year, month and day"),
+}
+
+
+@pytest.mark.parametrize("case", IDENTIFIERS)
+def test_numbers_that_tell_rows_apart(case):
+    values, why = IDENTIFIERS[case]
+    coder = fit({"id": values})
+    assert list(coder.kinds) == ["ok"]
     assert len(coder.notes_) == 1
-    assert "column 'id' is a different integer in every row" in coder.notes_[0]
+    assert why in coder.notes_[0]
+    assert coder.notes_[0].endswith("(use=['id'] keeps it)")
+    assert fit({"id": values}, use=["id"]).kinds["id"] == "number"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [i / 100 for i in range(30)],  # unique, but not integers
+        list(range(19)),  # too few
+        [i // 4 for i in range(40)],  # sorted, with many repeats
+        [20240101 + i % 40 for i in range(80)],  # no calendar has a day 40
+        [i * 7 % 20 for i in range(40)],
+    ],
+)
+def test_numbers_that_describe_rows(values):
+    coder = fit({"a": values})
+    assert coder.kinds["a"] == "number"
+    assert coder.notes_ == []
+
+
+def test_an_id_in_one_table_only():
+    assert "id" in fit({"id": list(range(30))}, {"id": [1, 2] * 15}).kinds
+
+
+def test_stray_numbers_among_texts():
+    names = ["A320", "B737", "MD-88"] * 10
+    coder = fit({"model": [*names, "150"]}, {"model": names})
+    assert coder.columns_[0].categories == ("150", "A320", "B737", "MD-88")
+    assert coder.notes_ == [
+        "column 'model' is taken as text: 1 of 61 values are numbers, such as '150'"
+    ]
+    objects = fit({"model": pd.Series([*names, 150], dtype=object)}, {"model": names})
+    assert objects.columns_ == coder.columns_
+
+
+# ---------------------------------------------------------------------------- dates
+
+DEPARTURES = ["2024-03-04 06:30", "2024-03-05 18:00", None, "2024-03-09 00:15"]
+ARRIVALS = ["2024-03-04 12:30", "2024-03-07 18:00", "2024-03-08 01:00", None]
+
+
+def test_dates_as_numbers_that_both_tables_share():
+    stamps = {"dep": pd.to_datetime(DEPARTURES), "arr": pd.to_datetime(ARRIVALS)}
+    coder = fit(stamps, dates=True)
+    assert coder.kinds == {"dep": "date", "arr": "date", "ok": "number"}
+    names = ["dep.hour", "dep.weekday", "arr.hour", "arr.weekday", "arr.days_after_dep", "ok"]
+    assert coder.feature_names == names
+    expected = [
+        [6.5, 0, 12.5, 0, 0.25, 0],
+        [18, 1, 18, 3, 2, 0],
+        [np.nan, np.nan, 1, 4, np.nan, 0],
+        [0.25, 5, np.nan, np.nan, np.nan, 0],
+    ]
+    forms = [
+        stamps,
+        {"dep": DEPARTURES, "arr": ARRIVALS},
+        {name: pd.to_datetime(pd.Series(v)).dt.tz_localize("UTC") for name, v in stamps.items()},
+    ]
+    for form in forms:
+        assert_array_equal(coder.encode(pd.DataFrame(form).assign(ok=0.0)), expected)
+    again = TableCoder.from_dict(json.loads(json.dumps(coder.to_dict())))
+    assert again.columns_ == coder.columns_
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "numbers"),
+    [
+        ([time(1, 30), time(2)], ["a.hour"], [[1.5], [2]]),
+        ([date(2024, 3, 4), date(2024, 3, 6)], ["a.weekday"], [[0], [2]]),
+        (pd.to_timedelta([36, 12], unit="h"), ["a.days"], [[1.5], [0.5]]),
+    ],
+)
+def test_parts_that_differ_between_rows(values, names, numbers):
+    coder = fit({"a": values}, dates=True)
+    assert coder.feature_names == [*names, "ok"]
+    assert_array_equal(coder.encode(pd.DataFrame({"a": values, "ok": 0.0}))[:, :-1], numbers)
+
+
+def test_dates_that_are_all_the_same():
+    coder = fit({"a": [date(2024, 1, 1)] * 3}, dates=True)
+    assert coder.notes_ == ["column 'a' is left out: its hour and weekday are the same in all rows"]
+
+
+def test_no_date_later():
+    coder = fit({"a": pd.to_datetime(DEPARTURES)}, dates=True)
+    later = pd.DataFrame({"a": ["2024-01-01", "soon"], "ok": 0.0})
+    with pytest.raises(TableError, match=r"must contain dates or times, but 'soon' .*\(row 2\)"):
+        coder.encode(later)
+
+
+# ---------------------------------------------------------------------------- other columns
 
 
 def test_the_target_among_unlabelled_rows():
@@ -191,7 +295,13 @@ REFUSED = {
         "column 'a' of a.csv contains numbers and text: 2 of 3 values are numbers, but 'unknown' "
         "(row 4) is not",
     ),
-    "objects": ({"a": [1, "x", 2]}, {}, "column 'a' of a.csv contains values of several types"),
+    "use and drop": (
+        {"a": [1, "x", None]},
+        {"use": ["a"], "drop": ["a"]},
+        "cannot be used and left",
+    ),
+    "numbers and text": ({"a": [1, "x", 2]}, {}, "but 'x' (row 2) is not"),
+    "several types": ({"a": [1, (2,), 2]}, {}, "a.csv contains values of several types"),
     "lists": ({"a": [[1], [2], [3]]}, {}, "for instance [1]"),
     "dates": ({"a": [date(2024, 1, 1)] * 3}, {}, "column 'a' of a.csv contains dates or times"),
     "times": ({"a": [time(1), time(2)]}, {}, "contains dates or times"),
@@ -200,8 +310,9 @@ REFUSED = {
     "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, such as '1,5'"),
     "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv contains infinite values (row 2)"),
     "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no values"),
-    "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop names 'b', but neither a.csv nor b.csv has"),
-    "text": ({"a": [1, 2]}, {"text": ["b"]}, "text names 'b', but neither"),
+    "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop=['b']: neither a.csv nor b.csv has"),
+    "text": ({"a": [1, 2]}, {"text": ["b"]}, "text=['b']: neither"),
+    "use": ({"a": [1, 2]}, {"use": ["b"]}, "use=['b']: neither"),
     "names": ({7: [1, 2]}, {}, "column names must be text, but a.csv has 7"),
     "one-hot": (
         {"a": [f"c{i}" for i in range(300)] * 2},
@@ -238,6 +349,29 @@ def test_tables_that_do_not_match(labelled, deployed, message):
     with pytest.raises(TableError) as caught:
         TableCoder().fit(*frames, sources=("a.csv", "b.csv"))
     assert message in str(caught.value)
+
+
+def test_all_problems_at_once():
+    frames = [
+        pd.DataFrame({"day": [date(2024, 1, 1)] * 3, "n": ["1", "2", "?"], "alone": 1, "kind": "x"})
+        for _ in range(2)
+    ]
+    frames[1] = frames[1].drop(columns="alone")
+    with pytest.raises(TableError) as caught:
+        TableCoder(advice=Advice(is_command=True)).fit_encode(
+            frames[0], "kind", frames[1], ("a.csv", "b.csv")
+        )
+    assert [problem[:45] for problem in caught.value.problems] == [
+        "column 'kind' of a.csv contains a single clas",
+        "a.csv has the column 'alone', but b.csv does ",
+        "column 'day' of a.csv contains dates or times",
+        "column 'n' of a.csv contains numbers and text",
+        "column 'n' of b.csv contains numbers and text",
+    ]
+    text = str(caught.value)
+    assert text.startswith("5 problems:\n- column 'kind'")
+    for option in ("--drop alone", "--dates", "--drop day", "--missing '?'", "--text n"):
+        assert option in text
 
 
 def test_no_column_left():
@@ -300,14 +434,23 @@ def test_there_and_back(categories):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "has version 2, but this lacforest supports versions up to 1"),
+        ({"version": 3}, "has version 3, but this lacforest supports versions up to 2"),
         ({"version": None}, "damaged: version"),
         ({"categories": "hash"}, "damaged: categories"),
         ({"dropped": {"a": 1}}, "damaged: dropped"),
         ({"missing": "?"}, "damaged: missing"),
         ({"columns": []}, "damaged: columns"),
         ({"columns": [{"kind": "number"}]}, "damaged: name of a column"),
-        ({"columns": [{"name": "a", "kind": "date"}]}, "damaged: kind of column 'a'"),
+        ({"columns": [{"name": "a", "kind": "day"}]}, "damaged: kind of column 'a'"),
+        ({"columns": [{"name": "a", "kind": "date"}]}, "damaged: parts of column 'a'"),
+        (
+            {"columns": [{"name": "a", "kind": "date", "parts": ["year"], "since": None}]},
+            "damaged: parts of column 'a'",
+        ),
+        (
+            {"columns": [{"name": "a", "kind": "date", "parts": ["elapsed"], "since": "b"}]},
+            "damaged: linked dates",
+        ),
         ({"columns": [{"name": "a", "kind": "number"}] * 2}, "damaged: names of columns"),
         ({"columns": [{"name": "a", "kind": "text"}]}, "damaged: categories of column 'a'"),
         (

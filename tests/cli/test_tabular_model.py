@@ -61,7 +61,7 @@ def test_there_and_back(tmp_path, categories):
 def test_the_default_forest_and_coder():
     model = TabularModel()
     assert model.forest.get_params() == LACForestClassifier().get_params()
-    assert model.coder.categories == "ordinal"
+    assert model.coder.options.categories == "ordinal"
 
 
 def test_unfitted(tmp_path):

@@ -70,8 +70,9 @@ def test_fitted_attributes(forest, facts):
     interval = facts["theta_interval"]
     assert forest.theta_interval_ == (None if interval is None else tuple(interval))
     assert forest.theta_estimator_ is None
-    # Up to version 3 there were no such parameters: files of then have their defaults.
-    defaults = {"known_shares": "auto", "pseudo_cap": type(forest)().pseudo_cap}
+    # Files that are older than a parameter have its default.
+    added = ("known_shares", "pseudo_cap", "max_bins", "max_samples")
+    defaults = {name: getattr(type(forest)(), name) for name in added}
     assert plain_parameters(forest) == defaults | facts["parameters"]
 
 

@@ -159,11 +159,43 @@ def test_balanced_class_weights():
     assert_same_trees(balanced, by_hand, U)
 
 
+def test_balanced_class_weights_count_weights():
+    balanced = small_forest(class_weight="balanced")
+    balanced.fit(X[:40], y[:40], sample_weight=counts[:40], X_unlabeled=U)
+    sizes = np.bincount(y[:40], counts[:40])
+    by_hand = small_forest(class_weight=dict(enumerate(sizes.sum() / (2 * sizes))))
+    by_hand.fit(X[:40], y[:40], sample_weight=counts[:40], X_unlabeled=U)
+    assert_same_trees(balanced, by_hand, U)
+
+
 def test_balance_does_not_count_unlabelled_rows():
     table, labels = np.vstack([X[:40], U]), np.append(y[:40], np.full(len(U), -1))
     marked = small_forest(class_weight="balanced", unlabeled_label=-1).fit(table, labels)
     apart = small_forest(class_weight="balanced").fit(X[:40], y[:40], X_unlabeled=U)
     assert_same_trees(marked, apart, U)
+
+
+# ---------------------------------------------------------------------------- rounding
+
+
+def stairs(n_rows, n_left):
+    """One column, cut best after n_left rows, with as many unlabelled rows."""
+    column = np.arange(float(n_rows))[:, None]
+    return column, (np.arange(n_rows) >= n_left).astype(int), column.copy()
+
+
+@pytest.mark.parametrize("n_left", [3, 7])
+@pytest.mark.parametrize("factor", [0.1, 0.7, 1.1, 1 / 3])
+def test_a_child_with_just_enough_weight(n_left, factor):
+    """Sums of weights are rounded: a child with exactly gamma n_l may come out slightly below."""
+    table, labels, unlabeled = stairs(10, n_left)
+    options = {"gamma": 0.3, "n_estimators": 1, "theta": 0.2, "known_shares": "labeled"}
+    plain = small_forest(**options).fit(table, labels, X_unlabeled=unlabeled)
+    weighted = small_forest(**options).fit(
+        table, labels, sample_weight=np.full(10, factor), X_unlabeled=unlabeled
+    )
+    for forest in (plain, weighted):
+        assert forest.estimators_[0].threshold[0] == n_left - 0.5
 
 
 # ---------------------------------------------------------------------------- unlabelled rows

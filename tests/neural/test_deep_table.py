@@ -34,13 +34,25 @@ def test_the_table_is_resumable_and_keeps_other_files(folder, capsys):
     other = folder / "r.somebody-else.safetensors"
     other.write_bytes(b"mine")
     assert run(folder, "--methods", "Softmax-T") == 0
-    assert run(folder, "--methods", "Softmax-T,Deep-GLAC,Hybrid", "--format", "json") == 0
+    assert run(folder, "--methods", "Softmax-T,Deep-GLAC,Hybrid,Pixels", "--format", "json") == 0
     out = capsys.readouterr().out
     table = json.loads(out[out.index("{") :])["table"]
     assert [row["measure"] for row in table][:3] == ["Accuracy", "Macro-F1", "AUC of the new class"]
-    assert {"Softmax-T", "Deep-GLAC", "Hybrid"} < set(table[0])
-    assert len((folder / "r.jsonl").read_text().splitlines()) == 4
+    assert {"Softmax-T", "Deep-GLAC", "Hybrid", "Pixels"} < set(table[0])
+    assert len((folder / "r.jsonl").read_text().splitlines()) == 5
     assert other.read_bytes() == b"mine"
+
+
+def test_sizes_and_epochs_may_be_given(folder):
+    sizes = ["--labeled", "9", "--unlabeled", "5", "--epochs", "2"]
+    assert run(folder, "--methods", "Softmax-T", *sizes) == 0
+    header = json.loads((folder / "r.jsonl").read_text().splitlines()[0])["configuration"]
+    assert header["sizes"] == [9, 5, 3]
+    assert header["epochs"] == 2
+    options = _deep_table.TableOptions(["mnist"], reduced=True, epochs=2, device="cpu")
+    assert _deep_table.make_method("Hybrid", options, 0.4, 1).epochs == 2
+    assert options.all_sizes == _deep_table.REDUCED_SIZES
+    assert _deep_table.TableOptions(["mnist"]).all_sizes is None
 
 
 def test_unknown_methods(folder, capsys):
@@ -56,7 +68,7 @@ def test_every_method_can_be_made(method, reduced):
     options = _deep_table.TableOptions(["mnist"], reduced=reduced, device="cpu")
     made = _deep_table.make_method(method, options, 0.4, 1)
     assert made.random_state == 1
-    if reduced:
+    if reduced and method != _deep_table.PIXELS:
         assert made.epochs == 10
     if "theta" in made.get_params():
         assert made.theta == 0.4
@@ -80,5 +92,6 @@ def test_sizes_of_the_paper():
     options = DeepOptions("deep", ["svhn"])
     assert options.sizes_of("svhn") == (4500, 3000, 100)
     assert options.sizes_of("cifar10") == (5000, 900, 100)
+    assert options.sizes_of("cifar10-subset") == (5000, 900, 100)
     assert options.sizes_of("fmnist") == (4000, 1000, 100)
     assert DeepOptions("deep", ["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)

@@ -8,7 +8,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest.datasets import load
-from lacforest.experiments import command
+from lacforest.datasets._facts import Facts
+from lacforest.experiments import _deep, command
 from lacforest.experiments._deep import DEPTH, LAMBDA, DeepExperiment, DeepJob, DeepOptions, Point
 from lacforest.experiments._deep_tables import PAPER, deep_rows, deep_sweep_rows, draw_deep_sweep
 
@@ -57,6 +58,32 @@ def test_splits_follow_the_protocol(folder):
     assert set(other.y_labeled) != set(split.y_labeled)
 
 
+def test_bytes_stay_bytes_and_colours_keep_their_layout(tmp_path):
+    X, y = images(20)
+    colors = np.stack([X.reshape(-1, 28, 28), 0 * X.reshape(-1, 28, 28)], axis=-1)
+    colors = np.concatenate([colors, colors[..., :1] // 2], axis=-1).astype(np.uint8)
+    np.savez(tmp_path / "toy.npz", X=colors, y=y)
+    split, _ = DeepExperiment(options(tmp_path)).draw(DeepJob("toy", 0, Point()))
+    assert split.labeled.dtype == np.uint8
+    assert split.labeled.shape == (48, 3, 28, 28)
+    assert not split.labeled[:, 1].any()
+    assert_array_equal(split.labeled[:, 2], split.labeled[:, 0] // 2)
+
+
+def test_svhn_has_classes_below_the_sizes_of_the_paper(tmp_path, monkeypatch):
+    monkeypatch.setitem(_deep.SIZES, "svhn", (15, 4, 3))
+    for check in ("accepts", "matches", "resembles"):
+        monkeypatch.setattr(Facts, check, lambda *given: True)
+    pixels = np.arange(200 * 3072, dtype=np.float64).reshape(200, 3, 32, 32)
+    np.savez(tmp_path / "svhn.npz", X=pixels, y=np.repeat(np.arange(10), 20))
+    split, _ = DeepExperiment(options(tmp_path, datasets=["svhn"], sizes=None)).draw(
+        DeepJob("svhn", 0, Point())
+    )
+    assert_array_equal(np.unique(split.y_labeled, return_counts=True)[1], [13] * 6)
+    with pytest.raises(ValueError, match="classes with 22 images each are needed"):
+        DeepExperiment(options(tmp_path, datasets=["svhn"], sizes=(15, 4, 3)))
+
+
 def run(folder, *words):
     results = folder / "out" / "results.jsonl"
     sizes = ["--labeled", "8", "--unlabeled", "4", "--test", "3", "--device", "cpu"]
@@ -87,10 +114,15 @@ def test_the_command_runs_and_goes_on(folder, capsys, monkeypatch):
         return original(self, job, checkpoint)
 
     monkeypatch.setattr(DeepExperiment, "run_job", stop_in_the_second_job)
+    others = [folder / "out" / f"results.{name}.safetensors" for name in ("toy-0-1-5", "mine")]
+    others[0].parent.mkdir()
+    for other in others:
+        other.write_bytes(b"mine")
     code, results = run(folder, *words)
     assert code == 130
     assert "stopped after 1 of 2 jobs" in capsys.readouterr().err
-    assert [path.name for path in results.parent.glob("*.safetensors")] != []
+    kept = {path.name for path in results.parent.glob("*.safetensors")}
+    assert kept == {"results.toy-1-1-6.safetensors", *(other.name for other in others)}
     code, _ = run(folder, *words, "--format", "json")
     assert code == 0
     shown = capsys.readouterr()
@@ -100,7 +132,15 @@ def test_the_command_runs_and_goes_on(folder, capsys, monkeypatch):
     # The first job is not repeated, and the second continues after its first epoch.
     assert started == ["toy/0/1/6", "toy/1/1/6", "toy/1/1/6"]
     assert "epoch 1 of 3" not in shown.err
-    assert not list(results.parent.glob("*.safetensors"))
+    assert sorted(results.parent.glob("*.safetensors")) == sorted(others)
+
+    # A run that trains nothing deletes nothing, whatever the name of a file.
+    like_a_checkpoint = results.with_name("results.toy-0-1-6.safetensors")
+    like_a_checkpoint.write_bytes(b"mine")
+    assert run(folder, *words)[0] == 0
+    assert like_a_checkpoint.read_bytes() == b"mine"
+    like_a_checkpoint.unlink()
+    capsys.readouterr()
 
     fresh, _ = run(folder, *words, "--format", "json", "--fresh")
     again = json.loads(capsys.readouterr().out)["table"]
@@ -120,7 +160,8 @@ def test_sweeps_and_their_figure(folder, capsys):
 
 
 def fake(dataset, choice, point, accuracy):
-    result = {"accuracy": accuracy, "macro_f1": 0.8, "auc": 0.9, "theta_used": 0.4, "seconds": 60}
+    result = {"accuracy": accuracy, "macro_f1": 0.8, "auc": 0.9, "theta_used": 0.4}
+    result["cpu_seconds"] = 60
     return DeepJob(dataset, choice, point), result
 
 
@@ -165,7 +206,7 @@ def test_sweep_rows_are_means(tmp_path):
     ("words", "match"),
     [
         (["--labeled", "50"], "more than 4 classes with 57 images each are needed"),
-        (["--datasets", "narrow"], "narrow has 3 features, which do not match images"),
+        (["--datasets", "narrow"], "narrow is a table of 3 features, which do not match images"),
         (["--datasets", "absent"], "dataset 'absent' was not found"),
     ],
 )
@@ -205,3 +246,5 @@ def test_folders_of_idx_files(tmp_path, packed, below):
     assert_array_equal(own.data, X)
     assert_array_equal(own.target, y)
     assert own.source == str(place)
+    assert own.data.dtype == np.uint8
+    assert own.image_shape == (1, 28, 28)

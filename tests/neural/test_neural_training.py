@@ -1,5 +1,6 @@
 """The training loop: batches, schedule, checkpoints, early stopping, callbacks."""
 
+import copy
 import math
 
 import numpy as np
@@ -270,6 +271,23 @@ def test_early_stopping_goes_back_to_the_best_epoch():
     assert forest.n_epochs_ == len(accuracy) < 200
     assert forest.best_epoch_ == int(np.argmax(accuracy)) + 1
     assert forest.n_epochs_ == forest.best_epoch_ + 5
+
+
+def test_early_stopping_restores_the_weights_of_the_first_best_epoch(monkeypatch):
+    accuracy = iter([0.5, 0.7, 0.6, 0.7, 0.4, 0.9])
+    monkeypatch.setattr("lacforest.neural._training.Trainer._accuracy", lambda *_: next(accuracy))
+    states = []
+    forest = fitted_forest(
+        epochs=6,
+        early_stopping=True,
+        patience=3,
+        callbacks=[lambda end: states.append(copy.deepcopy(end.module.state_dict()))],
+    )
+    assert forest.history_["accuracy"] == [0.5, 0.7, 0.6, 0.7, 0.4]
+    assert (forest.best_epoch_, forest.n_epochs_) == (2, 5)
+    for name, value in forest.module_.state_dict().items():
+        assert torch.equal(value, states[1][name]), name
+    assert not all(torch.equal(states[1][name], states[4][name]) for name in states[1])
 
 
 def test_validation_accuracy_is_the_estimate_without_new_labels():

@@ -18,7 +18,10 @@ from lacforest._tree.ranks import (
     nodes_by_feature,
     rank_codes,
 )
+from lacforest._tree.shap import add_shap_values
+from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import NODE
+from lacforest.inspection._shap import integration_rules
 
 N_ROWS = 6
 N_CLASSES = 3
@@ -42,7 +45,7 @@ def test_results_of_another_number_of_rows():
         add_node_values(X, *FOREST, *explored, np.zeros(5))
 
 
-@pytest.mark.parametrize("tree_start", [[0, 4], [-1, 3], [0], [3, 3]])
+@pytest.mark.parametrize("tree_start", [[0, 4], [-1, 3], [0]])
 def test_trees_outside_the_nodes(tree_start):
     with pytest.raises(ValueError, match="tree_start does not lie within the 3 nodes"):
         find_leaves(np.zeros((1, 2)), FOREST[0], np.array(tree_start), np.zeros((1, 1), np.int32))
@@ -54,7 +57,82 @@ def test_borders_of_another_forest():
         add_node_values(np.zeros((4, 2)), *FOREST, *explored, np.zeros(4))
 
 
-@pytest.mark.parametrize("first_row", [-1, 3])
+def test_results_of_another_width():
+    X = np.zeros((4, 2))
+    with pytest.raises(ValueError, match="room for 3 results per row, but there are 2"):
+        add_probabilities(X, *FOREST, np.eye(2, dtype=np.float32), np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="room for 2 results per row, but there are 1"):
+        find_leaves(X, *FOREST, np.zeros((4, 2), np.int32))
+
+
+def test_trees_without_nodes():
+    with pytest.raises(ValueError, match="tree 1 has no nodes: tree_start must ascend"):
+        find_leaves(np.zeros((1, 2)), FOREST[0], np.array([0, 2, 2]), np.zeros((1, 2), np.int32))
+
+
+def test_nodes_that_are_not_aligned():
+    shifted = np.empty(3 * NODE.itemsize + 1, np.uint8)[1:]
+    shifted[:] = FOREST[0]
+    with pytest.raises(ValueError, match="the nodes are not aligned in memory"):
+        find_leaves(np.zeros((1, 2)), shifted, FOREST[1], np.zeros((1, 1), np.int32))
+
+
+def test_values_a_part_of_a_value_apart():
+    packed = np.zeros(8, dtype=np.dtype([("value", np.float64), ("pad", np.uint8)]))
+    with pytest.raises(ValueError, match="do not lie a whole number of values apart"):
+        find_leaves(packed["value"].reshape(4, 2), *FOREST, np.zeros((4, 1), np.int32))
+
+
+@pytest.mark.parametrize(
+    "change", [{"left": (0, 0)}, {"left": (0, 2)}, {"feature": (0, 2)}, {"feature": (0, ~2)}]
+)
+def test_trees_that_cannot_be_walked(change):
+    """Rows meet the node, whatever the block and the layout of X."""
+    nodes = (explored_tree(**change).view(np.uint8), np.array([0, 3]))
+    calls = []
+    for X in (np.zeros((1, 2)), np.zeros((40, 2), np.float32), np.zeros((40, 2), order="F")):
+        n_rows = len(X)
+        values = (np.array([3], np.int32), np.array([0, 3]), np.zeros(3))
+        calls += [
+            (find_leaves, (X, *nodes, np.zeros((n_rows, 1), np.int32))),
+            (add_node_values, (X, *nodes, *values, np.zeros(n_rows))),
+            (add_probabilities, (X, *nodes, np.eye(2, dtype=np.float32), np.zeros((n_rows, 2)))),
+        ]
+    calls.append((add_coded_values, (columns(), *nodes, np.zeros(3), 0, np.zeros(6))))
+    for call, arguments in calls:
+        with pytest.raises(ValueError, match="node 0 of tree 0 has children outside the tree, or"):
+            call(*arguments)
+
+
+@pytest.mark.parametrize("left", [-4, -(2**31), 2**31 - 1])
+def test_leaves_beyond_their_values(left):
+    forest = (explored_tree(left=(1, left)).view(np.uint8), np.array([0, 3]))
+    with pytest.raises(ValueError, match="rows reached leaves beyond the 3 rows of leaf_values"):
+        add_probabilities(np.zeros((1, 2)), *forest, np.eye(3, dtype=np.float32), np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("n_explored", "start", "message"),
+    [
+        (0, 0, "n_explored of tree 0 does not lie within its nodes"),
+        (4, 0, "n_explored of tree 0 does not lie within its nodes"),
+        (3, -1, "explored_start of tree 0 lies outside explored_values"),
+        (3, 1, "explored_start of tree 0 lies outside explored_values"),
+        (2, 0, "node 0 of tree 0 has children outside the tree"),
+    ],
+)
+def test_borders_outside_of_a_tree(n_explored, start, message):
+    explored = (np.array([n_explored], np.int32), np.array([start, start + 3]), np.zeros(3))
+    with pytest.raises(ValueError, match=message):
+        add_node_values(np.zeros((4, 2)), *FOREST, *explored, np.zeros(4))
+
+
+def test_values_of_fewer_nodes():
+    with pytest.raises(ValueError, match="2 node_values for the nodes of all trees"):
+        add_coded_values(columns(), *FOREST, np.zeros(2), 0, np.zeros(6))
+
+
+@pytest.mark.parametrize("first_row", [-1, 3, 2**63 - 1])
 def test_rows_outside_the_coded_table(first_row):
     with pytest.raises(ValueError, match="rows beyond the end of the coded table"):
         add_coded_values(columns(), *FOREST, np.zeros(3), first_row, np.zeros(4))
@@ -97,6 +175,8 @@ def test_nodes_of_unknown_features():
     nodes = explored_tree(feature=(0, 2))
     with pytest.raises(ValueError, match="node 0 splits on feature 2 of 2"):
         nodes_by_feature(nodes, np.zeros(3, np.uint8), 2)
+    with pytest.raises(ValueError, match="nodes of -1 features"):
+        nodes_by_feature(nodes, np.zeros(3, np.uint8), -1)
     with pytest.raises(ValueError, match="skip has 2 entries for 3 nodes"):
         nodes_by_feature(nodes, np.zeros(2, np.uint8), 3)
 
@@ -129,3 +209,72 @@ def test_keys_without_these_bits(shift, bits):
 def test_keys_must_be_a_vector():
     with pytest.raises(ValueError, match="keys must have one dimension"):
         sorted_keys(np.zeros((2, 2), np.uint32), 0, 2)
+
+
+# ---------------------------------------------------------------------------- Shapley values
+
+
+def term_arguments(**changes):
+    """Arguments of add_shap_values for a stump; changes are (node, value) of a field, or others."""
+    nodes = np.zeros(3, TERM_NODE)
+    nodes["left"] = [1, -1, -1]
+    split_terms(nodes.view(np.uint8), np.array([0, 3]), np.array([0, 0.25, 1]), np.ones(3))
+    arguments = {
+        "ranks": np.zeros((2, 4), np.uint16),
+        "node_bytes": nodes.view(np.uint8),
+        "tree_start": np.array([0, 3]),
+        "rules": integration_rules(1),
+        "first_row": 0,
+        "end_row": 4,
+        "out": np.zeros((2, 4)),
+    }
+    for name, value in changes.items():
+        if name in TERM_NODE.names:
+            nodes[name][value[0]] = value[1]
+        else:
+            arguments[name] = value
+    return arguments
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"left": (0, 2)}, "node 0 of tree 0 has children outside the tree"),
+        ({"feature": (0, 2)}, "node 0 of tree 0 has children outside the tree, or splits on an un"),
+        ({"depth": (0, 1)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"depth": (2, 3)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"n_inner": (0, 9)}, "node 0 of tree 0 is not as split_terms leaves it"),
+        ({"worth": (1, 0.0)}, "node 1 of tree 0 is not as split_terms leaves it"),
+        ({"end_row": 5}, "rows 0 to 5 of 4"),
+        ({"first_row": -1}, "rows -1 to 4 of 4"),
+        ({"out": np.zeros((2, 3))}, "ranks and out must have one shape"),
+        ({"out": np.zeros((1, 4))}, "ranks and out must have one shape"),
+        ({"rules": np.zeros((2, 2, 1))}, "rules must hold points, weights and reciprocals"),
+        ({"rules": np.zeros((3, 3, 1))}, "rules must hold points, weights and reciprocals"),
+        ({"rules": integration_rules(0)}, "too few rules for the longest path"),
+    ],
+)
+def test_terms_that_do_not_fit(changes, message):
+    add_shap_values(**term_arguments())
+    with pytest.raises(ValueError, match=message):
+        add_shap_values(**term_arguments(**changes))
+
+
+def test_a_node_with_two_parents():
+    nodes = np.zeros(5, TERM_NODE)
+    nodes["left"] = [1, 3, 3, -1, -1]
+    split_terms(nodes.view(np.uint8), np.array([0, 5]), np.linspace(0, 1, 5), np.ones(5))
+    changes = {"node_bytes": nodes.view(np.uint8), "tree_start": np.array([0, 5])}
+    with pytest.raises(ValueError, match="node 2 of tree 0 is not as split_terms leaves it"):
+        add_shap_values(**term_arguments(**changes))
+
+
+def test_trees_that_cannot_be_split_into_terms():
+    nodes = np.zeros(3, TERM_NODE)
+    nodes["left"] = [1, -1, -1]
+    values = np.ones(3)
+    with pytest.raises(ValueError, match="leaf_value and leaf_rows must have one entry per node"):
+        split_terms(nodes.view(np.uint8), np.array([0, 3]), values[:2], values[:2])
+    nodes["left"][0] = 2
+    with pytest.raises(ValueError, match="node 0 of tree 0 has children outside the tree"):
+        split_terms(nodes.view(np.uint8), np.array([0, 3]), values, values)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference.criterion import Totals, vartheta_new
-from reference.random import FeatureDraws, bootstrap_sample, limit_unlabeled
+from reference.random import FeatureDraws, bootstrap_sample, hashed_sample, limit_unlabeled
 from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut, cuts_of_feature
 
 
@@ -57,11 +57,11 @@ def n_pseudo_labels(theta, n_unlabeled):
     return math.floor(theta * n_unlabeled * (1 + HAIR))
 
 
-def pseudo_label_cap(problem, multiple):
+def pseudo_label_cap(problem, multiple, scale=1.0):
     """Most pseudo-labelled rows of a tree: floor(c n_l theta / (1 - theta)), at least one."""
     if multiple is None:
         return None
-    n_labeled = float(sum(problem.row_weights))
+    n_labeled = scale * float(sum(problem.row_weights))
     cap = multiple * n_labeled * problem.theta / (1 - problem.theta)
     return max(1, math.floor(cap * (1 + HAIR)))
 
@@ -96,11 +96,20 @@ def top_rows(scores, n_chosen):
     return [row in chosen for row in range(len(scores))]
 
 
-def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=None, multiple=None):
+def grow_forest(
+    problem,
+    n_trees,
+    random_state,
+    bootstrap=False,
+    pseudo_labels=None,
+    multiple=None,
+    rate=None,
+):
     """Algorithm 1 on a strategies.Problem; without unlabelled rows, its Step II alone.
 
     Pass pseudo_labels to test Step II alone: equal scores may differ in the last bit, and the
-    compiled forest then breaks the tie. `multiple` is the parameter pseudo_cap.
+    compiled forest then breaks the tie. `multiple` is the parameter pseudo_cap, and `rate` the
+    parameter max_samples as a share.
     """
     n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
     rows = Rows(
@@ -109,14 +118,18 @@ def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=N
         weights=[*problem.row_weights.tolist(), *[1] * n_unlabeled],
         n_known=problem.n_known,
     )
-    totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
+    scale = 1.0 if rate is None else rate
+    totals = Totals(problem.theta, scale * sum(rows.weights[:n_labeled]), scale * n_unlabeled)
     n_features, tau = problem.X.shape[1], problem.max_features
     seeds = seeds_of_trees(random_state, n_trees)
     everyone = list(range(n_labeled + n_unlabeled))
-    samples = [
-        bootstrap_sample(n_labeled, n_unlabeled, sample) if bootstrap else everyone
-        for sample, _, _ in seeds
-    ]
+    samples = [everyone] * n_trees
+    if rate is not None:
+        samples = [
+            hashed_sample(n_labeled, n_unlabeled, seed, rate, bootstrap) for seed, _, _ in seeds
+        ]
+    elif bootstrap:
+        samples = [bootstrap_sample(n_labeled, n_unlabeled, sample) for sample, _, _ in seeds]
 
     trees = [[Node(sample)] for sample in samples]
     n_explored, explored_counts, scores = [0] * n_trees, [[] for _ in trees], []
@@ -131,7 +144,7 @@ def grow_forest(problem, n_trees, random_state, bootstrap=False, pseudo_labels=N
         pseudo_labels = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 
     takes_part = [*[True] * n_labeled, *pseudo_labels]
-    cap = pseudo_label_cap(problem, multiple)
+    cap = pseudo_label_cap(problem, multiple, scale)
     for tree, sample, (_, _, refine) in zip(trees, samples, seeds, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
         members = [row for row in sample if takes_part[row]]

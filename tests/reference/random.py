@@ -1,5 +1,7 @@
 """SplitMix64 and the draws made from it, in Python integers."""
 
+import math
+
 _MASK = 2**64 - 1
 
 
@@ -63,3 +65,34 @@ def bootstrap_sample(n_labeled, n_unlabeled, seed):
     labeled = [stream.below(n_labeled) for _ in range(n_labeled)]
     unlabeled = [n_labeled + stream.below(n_unlabeled) for _ in range(n_unlabeled)]
     return sorted(labeled) + sorted(unlabeled)
+
+
+def row_share(row, seed):
+    """The hash of a row number and a seed in [0, 1): word row + 1 of the seed's stream."""
+    return (Stream(seed + row * 0x9E3779B97F4A7C15).word() >> 11) / 2**53
+
+
+def hashed_sample(n_labeled, n_unlabeled, seed, rate, bootstrap=False):
+    """Rows of one tree by their hashes, ascending: each is taken with chance `rate`.
+
+    With bootstrap, the number of times is a Poisson variable of mean `rate`, by inversion.
+    """
+    taken = []
+    for first, n_rows, own_seed in ((0, n_labeled, seed), (n_labeled, n_unlabeled, ~seed % 2**64)):
+        for row in range(n_rows):
+            share = row_share(row, own_seed)
+            if bootstrap:
+                taken += [first + row] * _poisson_quantile(share, rate)
+            elif share >= 1 - rate:
+                taken.append(first + row)
+    return taken
+
+
+def _poisson_quantile(share, mean):
+    times, total = 0, math.exp(-mean)
+    term = total
+    while share >= total and total < 1 - 2**-53:
+        times += 1
+        term *= mean / times
+        total += term
+    return times

@@ -148,6 +148,7 @@ def small_images(monkeypatch):
     """fmnist with 3 training and 2 test images of 2 x 2 pixels."""
     monkeypatch.setattr(Facts, "accepts", lambda *given: True)
     monkeypatch.setattr(Facts, "matches", lambda *given: True)
+    monkeypatch.setattr(Facts, "resembles", lambda *given: True)
     return np.arange(20, dtype=np.uint8).reshape(5, 2, 2), np.array([3, 1, 0, 2, 1], dtype=np.uint8)
 
 
@@ -330,7 +331,7 @@ def test_another_dataset_of_that_name(tmp_path):
     save(tmp_path, "segment", np.eye(4), [0, 1, 0, 1])
     message = (
         r"segment\.npz has 4 rows, 4 features and 2 classes, but segment has 2310 rows, 19 "
-        r"features and 7 classes: put the full dataset into a folder as segment\.npz, or"
+        r"features and 7 classes: put the full dataset into a folder as segment\.npz, a part"
     )
     with pytest.raises(ValueError, match=message):
         datasets.load("segment", tmp_path)

@@ -129,6 +129,15 @@ def test_unlabelled_rows_that_are_all_new(estimator):
     assert estimator.interval_[1] > 0.99
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.98])
+def test_the_interval_leaves_half_of_the_rest_on_either_side(level):
+    estimator = BestBin(level=level)
+    estimator.theta_ = 0.5
+    percents = np.arange(101) / 100
+    low, high = estimator._interval(np.column_stack([percents, percents]))
+    assert_allclose([low, high], [(1 - level) / 2, (1 + level) / 2])
+
+
 # ---------------------------------------------------------------------------- the ratio curve
 
 

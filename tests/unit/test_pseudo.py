@@ -89,6 +89,17 @@ def test_highest_scores_are_chosen_and_ties_go_to_the_earlier_row():
     assert pseudo_labels(np.zeros(0), 0.5).tolist() == []
 
 
+@pytest.mark.parametrize("n_rows", [17, 100, 5000])
+def test_ties_among_many_rows(n_rows):
+    """Sorts that are not stable keep the order of small arrays only."""
+    scores = np.random.default_rng(n_rows).integers(0, 3, n_rows) / 2
+    for theta in (0.1, 0.45, 0.8):
+        order = sorted(range(n_rows), key=lambda row: (-scores[row], row))
+        expected = np.zeros(n_rows, dtype=bool)
+        expected[order[: int(theta * n_rows)]] = True
+        assert pseudo_labels(scores, theta).tolist() == expected.tolist()
+
+
 def test_number_of_pseudo_labels():
     scores = np.linspace(0, 1, 100)
     assert pseudo_labels(scores, 0.29).sum() == 29

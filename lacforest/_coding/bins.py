@@ -1,0 +1,128 @@
+"""Codes of bins: at most 255 per column, from the quantiles of a sample of its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._input.parameters import is_int
+from lacforest._input.tables import RowStack
+from lacforest._tree.bins import bin_codes, few_distinct
+from lacforest._tree.row_hash import row_words
+
+MOST_BINS = 255
+# Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
+ROWS_TO_BIN = 50_000
+# Rows that quantiles are taken from, those of the smallest hashes by this seed.
+SAMPLED_ROWS = 200_000
+SAMPLE_SEED = 0
+
+
+@dataclass(frozen=True)
+class ColumnBins:
+    """How one column is coded.
+
+    Attributes
+    ----------
+    values : float64 array of shape (n_codes,)
+        A value of each bin, in ascending order.
+    edges : float64 array of shape (n_codes - 1,) or None
+        Upper edges of all bins but the last; a bin includes its upper edge. None where every bin is
+        one distinct value of the column.
+    """
+
+    values: NDArray[np.float64]
+    edges: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, sample: NDArray[Any], max_bins: int) -> ColumnBins:
+        """Bins of about equally many values of a sample without missing ones.
+
+        Every bin ends between two distinct values, at the one of the two places around the quantile
+        that is closer to it. The quantile is that of the values still to be distributed, so that a
+        frequent value takes no bin from the others.
+        """
+        ordered = np.sort(sample.astype(np.float64) + 0.0)
+        n_values, start = len(ordered), 0
+        values, edges = [], []
+        for n_left in range(max_bins, 0, -1):
+            end = start + -(-(n_values - start) // n_left)
+            after = int(np.searchsorted(ordered, ordered[end - 1], side="right"))
+            before = int(np.searchsorted(ordered, ordered[end - 1], side="left"))
+            end = before if before > start and end - before < after - end else after
+            values.append(ordered[(start + end - 1) // 2])
+            if end == n_values:
+                break
+            edges.append(_midpoint(float(ordered[end - 1]), float(ordered[end])))
+            start = end
+        return cls(np.array(values), np.array(edges))
+
+    def encode(self, column: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
+        """Codes of values and the number of missing ones."""
+        edges = self.values[:-1] if self.edges is None else self.edges
+        if len(self.values) == 0:
+            return np.zeros(len(column), dtype=np.uint8), len(column)
+        codes = np.empty(len(column), dtype=np.uint8)
+        return codes, bin_codes(column, edges, codes)
+
+
+def _midpoint(low: float, high: float) -> float:
+    """The middle of two values, rounded so that it lies below the upper one."""
+    middle = 0.5 * low + 0.5 * high
+    return middle if low <= middle < high else low
+
+
+def check_max_bins(max_bins: Any) -> None:
+    """Refuse what is no number of bins."""
+    is_auto = isinstance(max_bins, str) and max_bins == "auto"
+    if max_bins is None or is_auto:
+        return
+    if not (is_int(max_bins) and 2 <= max_bins <= MOST_BINS):
+        raise ValueError(
+            f'max_bins must be "auto", None (every distinct value apart) or an integer from 2 to '
+            f"{MOST_BINS}, got {max_bins!r}"
+        )
+
+
+def n_bins(max_bins: Any, n_rows: int) -> int | None:
+    """Most bins of a column in a table of n_rows; None codes every distinct value apart."""
+    if isinstance(max_bins, str):
+        return None if n_rows <= ROWS_TO_BIN else MOST_BINS
+    return None if max_bins is None else int(max_bins)
+
+
+def sampled_rows(n_rows: int) -> NDArray[np.intp] | None:
+    """The rows that quantiles are taken from, in ascending order; None takes all."""
+    if n_rows <= SAMPLED_ROWS:
+        return None
+    words = row_words(0, n_rows, SAMPLE_SEED)
+    return np.sort(np.argpartition(words, SAMPLED_ROWS)[:SAMPLED_ROWS])
+
+
+def find_bins(column: NDArray[Any], max_bins: int, sample: NDArray[np.intp] | None) -> ColumnBins:
+    """The bins of a column: its distinct values, where they are no more than `max_bins`."""
+    distinct = few_distinct(column, max_bins)
+    if distinct is not None:
+        return ColumnBins(distinct, None)
+    drawn = column if sample is None else column[sample]
+    present = drawn[~np.isnan(drawn)]
+    if len(present) == 0:
+        # A column that is almost always missing: the few rows that are not decide.
+        present = column[~np.isnan(column)]
+    return ColumnBins.of(present, max_bins)
+
+
+def code_by_bins(
+    table: RowStack, features: range, max_bins: int, sample: NDArray[np.intp] | None
+) -> list[tuple[NDArray[np.uint8], ColumnBins, bool]]:
+    """Codes, bins and presence of missing values of some columns."""
+    coded = []
+    for feature in features:
+        column = table.column(feature)
+        bins = find_bins(column, max_bins, sample)
+        codes, n_missing = bins.encode(column)
+        coded.append((codes, bins, n_missing > 0))
+    return coded

@@ -1,0 +1,109 @@
+"""Sending a block of rows down one tree of a frozen forest."""
+
+from libc.math cimport INFINITY, nextafterf
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+
+from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, Node, OpenBlock, check, value_t
+from lacforest._tree.walkable cimport is_walkable
+
+
+cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
+    """The threshold in the type of the values: x <= threshold iff x <= bound for each such x."""
+    bound[0] = <value_t> threshold
+    if value_t is float:
+        if <double> bound[0] > threshold:
+            bound[0] = nextafterf(bound[0], -INFINITY)
+
+
+cdef inline bint walk_block(
+    const Node* nodes,
+    int64_t n_nodes,
+    uint32_t limit,
+    const value_t* block,
+    const int64_t* strides,
+    int64_t n_features,
+    BlockWalk* walk,
+) noexcept nogil:
+    """Send the rows of a block to the nodes whose children lie at or beyond `limit`, or to leaves.
+
+    As unsigned numbers the left entries of leaves exceed every limit: one comparison stops both
+    at a leaf and at the border between the steps. Slices of rows are read from one side of `rows`
+    and written to the other. Open slices are disjoint and not empty, so there are at most
+    BLOCK_ROWS of them. `strides` are those of rows and of columns.
+
+    Return False, with the node in walk.stuck, where the tree cannot be walked. Nodes are checked as
+    they are met, which costs less than a pass over all of them where rows are few.
+    """
+    cdef int64_t row_stride = strides[0]
+    cdef uint16_t[2][BLOCK_ROWS] rows
+    cdef OpenBlock[BLOCK_ROWS] stack
+    cdef int32_t n_open = 1
+    cdef OpenBlock here
+    cdef const Node* node
+    cdef const value_t* column
+    cdef const uint16_t* source
+    cdef uint16_t* target
+    cdef value_t bound
+    cdef int64_t i, low, high, end
+    cdef int32_t feature
+    cdef int64_t row
+    cdef bint right
+    for i in range(walk.n_block):
+        rows[0][i] = <uint16_t> i
+    stack[0].node = 0
+    stack[0].start = 0
+    stack[0].end = walk.n_block
+    stack[0].side = 0
+    while n_open > 0:
+        n_open -= 1
+        here = stack[n_open]
+        while True:
+            node = nodes + here.node
+            source = rows[here.side]
+            if <uint32_t> node.left >= limit:
+                for i in range(here.start, here.end):
+                    walk.at[source[i]] = here.node
+                break
+            if not is_walkable(node, here.node, n_nodes, n_features):
+                walk.stuck = here.node
+                return False
+            target = rows[1 - here.side]
+            feature = node.feature
+            low = here.start
+            end = here.end
+            high = end - 1
+            _set_bound(node.payload.threshold, &bound)
+            # Each row is written at both ends, and one end moves on. A missing value compares
+            # false with everything: each loop sends it to its own side.
+            if feature >= 0:
+                column = block + feature * strides[1]
+                for i in range(here.start, end):
+                    row = source[i]
+                    right = column[row * row_stride] > bound
+                    target[low] = <uint16_t> row
+                    target[high] = <uint16_t> row
+                    low += not right
+                    high -= right
+            else:
+                column = block + ~feature * strides[1]
+                for i in range(here.start, end):
+                    row = source[i]
+                    right = not column[row * row_stride] <= bound
+                    target[low] = <uint16_t> row
+                    target[high] = <uint16_t> row
+                    low += not right
+                    high -= right
+            here.side = 1 - here.side
+            check(here.start <= low <= here.end and n_open < BLOCK_ROWS)
+            if low < here.end and low > here.start:
+                stack[n_open].node = node.left + 1
+                stack[n_open].start = <int32_t> low
+                stack[n_open].end = here.end
+                stack[n_open].side = here.side
+                n_open += 1
+            if low > here.start:
+                here.node = node.left
+                here.end = <int32_t> low
+            else:
+                here.node = node.left + 1
+    return True

@@ -1,0 +1,75 @@
+"""Rows of trees by a hash of (row number, seed); sampling.pxd defines the hash."""
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from lacforest._tree.sampling cimport row_share, row_word, times_taken
+
+import numpy as np
+
+
+def row_words(int64_t first, int64_t end, uint64_t seed):
+    """The hashes of the rows [first, end): one word of 64 bits each, all different.
+
+    Returns
+    -------
+    uint64 array of shape (end - first,)
+    """
+    _check_rows(first, end)
+    words = np.empty(end - first, dtype=np.uint64)
+    cdef uint64_t[::1] view = words
+    cdef int64_t i
+    with nogil:
+        for i in range(end - first):
+            view[i] = row_word(first + i, seed)
+    return words
+
+
+def row_shares(const int64_t[::1] rows not None, uint64_t seed):
+    """The hashes of some rows as numbers in [0, 1): the upper 53 bits of the words.
+
+    Returns
+    -------
+    float64 array of shape (n_rows,)
+    """
+    shares = np.empty(rows.shape[0])
+    cdef double[::1] view = shares
+    cdef int64_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            view[i] = row_share(rows[i], seed)
+    return shares
+
+
+def sample_rows(int64_t first, int64_t end, uint64_t seed, const double[::1] chances not None):
+    """The rows of [first, end) that a tree takes, in ascending order, repeated as often as taken.
+
+    Parameters
+    ----------
+    first, end : int
+        Row numbers, counted within labelled or within unlabelled rows.
+    seed : int
+        Seed of the sample.
+    chances : float64 array of shape (most_times,)
+        Chance to take a row at most 0, 1, ... times. A row is taken as many times as there are
+        entries at or below its share.
+
+    Returns
+    -------
+    int64 array
+    """
+    _check_rows(first, end)
+    cdef int64_t n_chances = chances.shape[0]
+    cdef int64_t i
+    times = np.empty(end - first, dtype=np.uint32)
+    cdef uint32_t[::1] view = times
+    if n_chances < 1:
+        raise ValueError("chances must not be empty")
+    with nogil:
+        for i in range(end - first):
+            view[i] = <uint32_t> times_taken(first + i, seed, &chances[0], n_chances)
+    return np.repeat(np.arange(first, end), times)
+
+
+def _check_rows(first, end):
+    if not 0 <= first <= end:
+        raise ValueError(f"rows must be a range of numbers from 0, got [{first}, {end})")

@@ -1,0 +1,72 @@
+"""Dates and times as numbers that rows of both tables can share: hour, weekday, elapsed days."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._utils.extras import load_extra
+from lacforest.tabular._errors import TableError
+
+# Parts of a date, in the order of features. ELAPSED is counted from another column of the same row,
+# LENGTH is that of a span of time. Both are in days.
+HOUR, WEEKDAY, ELAPSED, LENGTH = "hour", "weekday", "elapsed", "days"
+PARTS = (HOUR, WEEKDAY, ELAPSED, LENGTH)
+_TIME_ONLY = r"\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*"
+
+
+def is_span(values: Any) -> bool:
+    """Whether a column contains spans of time rather than points in time."""
+    kind = load_extra("pandas").api.types.infer_dtype(values.dropna(), skipna=True)
+    return str(kind).startswith("timedelta")
+
+
+def as_stamps(values: Any, name: str, source: str) -> Any:
+    """A column of dates or times as time stamps in UTC; a time of day belongs to 1970-01-01."""
+    pandas = load_extra("pandas")
+    if pandas.api.types.is_datetime64_any_dtype(values):
+        return pandas.to_datetime(values, utc=True)
+    texts = values.map(str, na_action="ignore").astype(object)
+    is_time = texts.str.fullmatch(_TIME_ONLY, na=False)
+    texts = texts.mask(is_time, "1970-01-01T" + texts.str.strip())
+    stamps = pandas.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
+    wrong = np.flatnonzero(stamps.isna() & values.notna())
+    if len(wrong):
+        raise TableError(
+            f"column {name!r} of {source} must contain dates or times, but "
+            f"{str(values.iloc[wrong[0]])!r} is neither (row {wrong[0] + 1})"
+        )
+    return stamps
+
+
+def part_of(values: Any, part: str, name: str, source: str, since: Any = None) -> NDArray[Any]:
+    """One part of every date as a number.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        A column of dates.
+    part : {"hour", "weekday", "elapsed", "days"}
+    name, source : str
+        Names of the column and its table, for messages.
+    since : pandas.Series, optional
+        The time stamps from which "elapsed" is counted.
+    """
+    pandas = load_extra("pandas")
+    if part == LENGTH:
+        return _days(pandas.to_timedelta(values))
+    stamps = as_stamps(values, name, source)
+    if part == ELAPSED:
+        return _days(stamps - since)
+    numbers = stamps.dt.day_of_week
+    if part == HOUR:
+        numbers = (stamps - stamps.dt.normalize()).dt.total_seconds() / 3600
+    found: NDArray[Any] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return found
+
+
+def _days(spans: Any) -> NDArray[Any]:
+    days: NDArray[Any] = (spans.dt.total_seconds() / 86_400).to_numpy(np.float64, na_value=np.nan)
+    return days
