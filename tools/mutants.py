@@ -123,11 +123,11 @@ class Copy:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
         (folder / "sitecustomize.py").write_text(SITE_CUSTOMIZE, encoding="utf-8")
-        self._binaries = {
-            path.stem: _compiled_file(path.stem) for path in (folder / CORE).glob("*.pyx")
-        }
-        for binary in self._binaries.values():
-            shutil.copy2(binary, folder / CORE)
+        self._binaries = {}
+        for source in (folder / "lacforest").rglob("*.pyx"):
+            module = ".".join(source.relative_to(folder).with_suffix("").parts)
+            self._binaries[source.stem] = _compiled_file(module)
+            shutil.copy2(self._binaries[source.stem], source.parent)
         self._build = folder / "build" / "mutants"
 
     def compile(self, changed: str) -> None:
@@ -184,10 +184,10 @@ def _need(done: subprocess.CompletedProcess[str]) -> None:
         raise RuntimeError(f"{' '.join(done.args)} failed:\n{done.stdout[-2000:]}")
 
 
-def _compiled_file(name: str) -> Path:
-    spec = importlib.util.find_spec(f"lacforest._tree.{name}")
+def _compiled_file(module: str) -> Path:
+    spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise RuntimeError(f"the compiled module {name} is not installed")
+        raise RuntimeError(f"the compiled module {module} is not installed")
     return Path(spec.origin)
 
 
