@@ -141,9 +141,11 @@ def _class_shares(estimator: RankMixture, stack: RowStack, y: ArrayLike) -> Find
         members = np.flatnonzero(labels == label)
         fitted = clone(estimator)
         fitted.fit_stack(stack.take(np.concatenate([members, unlabeled])), len(members))
-        assert fitted.interval_ is not None  # as of the estimator that it is a clone of
-        low, high = fitted.interval_
-        found.append((1.0 - fitted.theta_, 1.0 - high, 1.0 - low))
+        # As of the estimator that it is a clone of.
+        assert fitted.interval_ is not None
+        assert fitted.moderate_upper_ is not None
+        least = 1.0 - fitted.moderate_upper_
+        found.append((1.0 - fitted.theta_, least, 1.0 - fitted.interval_[0]))
     # Shares among known rows: a class that is rarer would otherwise look like a higher theta.
     known = sum(share for share, _, _ in found)
     rarer, commoner = [], []

@@ -18,9 +18,7 @@ def is_clean(text):
 @pytest.fixture
 def hostile(folder):
     """Tables with escapes in labels, names and categories."""
-    labelled, deployed = (
-        frame.rename(columns={"x": f"x{RED}"}) for frame in (LABELLED, DEPLOYED)
-    )
+    labelled, deployed = (frame.rename(columns={"x": f"x{RED}"}) for frame in (LABELLED, DEPLOYED))
     for frame in (labelled, deployed):
         frame["city"] = frame["city"].str.replace("Rome", f"Rome{BACKWARDS}")
     labelled["kind"] = labelled["kind"].str.replace("ham", f"ham{RED}")
