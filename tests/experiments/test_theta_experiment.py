@@ -225,15 +225,16 @@ def test_false_alarms_and_coverage_where_theta_is_identified():
         result.update(identified=number == 0, p_value=0.001)
         results[number] = (job, result | ({"interval": [0.0, 0.1]} if number else {}))
     for p_value in (0.05, 0.06):
-        result = results[0][1] | {"theta": 0.0, "interval": [0.0, 0.1], "p_value": p_value}
-        results.append((ThetaJob("one", 0, round(100 * p_value), "auto"), result))
+        for name in ("one", "two"):
+            result = results[0][1] | {"theta": 0.0, "interval": [0.0, 0.1], "p_value": p_value}
+            results.append((ThetaJob(name, 0, round(100 * p_value), "auto"), result))
     checks = checks_of(results)
     assert checks[3] == (
         "holds: where theta is identified, the interval of auto contains it in at least 85% of the "
-        "splits on 1 of 1 datasets (target: all)."
+        "splits on 2 of 2 datasets (target: all)."
     )
     assert checks[4] == (
-        "FAILS: where nothing is new, the test of it gives a false alarm in 50.0% of 2 splits "
+        "FAILS: where nothing is new, the test of it gives a false alarm in 50.0% of 4 splits "
         "(target: at most 5%), and finds new rows in 100% at 0.5."
     )
 
@@ -297,7 +298,7 @@ def test_a_stopped_run_goes_on(run, fits, folder, monkeypatch):
     assert len(fits) == n_jobs + 1
 
     def without_time(text):
-        return [line.split()[:5] + line.split()[6:] for line in text.splitlines()[:10]]
+        return [line.split()[:6] + line.split()[7:] for line in text.splitlines()[:10]]
 
     assert without_time(resumed) == without_time(whole)
     assert resumed.split("Checks:")[1] == whole.split("Checks:")[1]
@@ -330,7 +331,7 @@ def test_mistakes_are_one_line(run, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--thetas", "0"], "0 is not one of 0.01, 0.02, ..., 0.99"),
+        (["--thetas", "1"], "1 is not one of 0, 0.01, ..., 0.99"),
         (["--thetas", "0.125"], "theta must be a whole percentage"),
         (["--thetas", "nan"], "nan is not one of"),
         (["--thetas", "half"], "'half' is not a number"),
@@ -352,7 +353,7 @@ def test_help_shows_defaults(capsys):
         command.main(["theta", "--help"])
     out = " ".join(capsys.readouterr().out.split())
     assert "auto,km1,km2" in out
-    assert "0.1,0.3,0.5,0.7,0.9" in out
+    assert "0,0.05,0.1,0.2,0.5,0.8" in out
 
 
 def test_tables_without_sections():
