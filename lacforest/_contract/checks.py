@@ -40,6 +40,8 @@ def check_fit(
     interval = theta.interval
     if theta.estimator is not None and interval is None:
         interval = (theta.value, theta.value)
+    if interval is not None:
+        interval = (interval[0], theta.upper)
     by_rank = rank_estimate(theta.estimator)
     if by_rank is not None and interval is not None:
         findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))

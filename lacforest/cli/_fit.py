@@ -202,6 +202,11 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("time", f"{facts['seconds']:.1f} s"),
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
     ]
+    rows += [
+        ("anything new?", found["text"])
+        for found in facts["findings"]
+        if found["topic"] == "something new"
+    ]
     lines = table_of(rows)
     lines += [f"note: {note}" for note in facts["notes"]]
     if facts["drifted"]:
