@@ -89,6 +89,15 @@ def add_to(commands: Any) -> None:
         metavar="N",
         help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
     )
+    add(
+        "--memory",
+        type=at_least(512),
+        metavar="MIB",
+        help="read the tables in chunks and use at most this memory, the codes of the rows aside: "
+        "these are written to the folder for temporary files, one byte per row and feature, and "
+        "mapped. Categories, quantiles and theta then come from a sample of 200,000 rows, and "
+        "each tree grows on as many rows as the memory allows (default: read both tables whole)",
+    )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -101,24 +110,24 @@ def run(given: argparse.Namespace) -> int:
     started = time.perf_counter()
     console = Console(given)
     check_output(given.output, [given.labelled, given.unlabeled])
-    labeled, unlabeled = read_tables(console, given, [given.labelled, given.unlabeled])
     forest = FORESTS[given.method](
         theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
     )
     if given.trees is not None:
         forest.set_params(n_estimators=given.trees)
     model = TabularModel(forest, make_coder(given))
+    tables = []
+    if given.memory is None:
+        tables = read_tables(console, given, [given.labelled, given.unlabeled])
     with (
         console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        sources = (str(given.labelled), str(given.unlabeled))
-        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
-    predicted = Counter(scored["predicted_label"].tolist())
+        n_labeled, predicted = _fit(model, given, tables)
     with writing(given.output):
         model.save(given.output)
-    facts = _facts(model, len(labeled), predicted, [str(warning.message) for warning in caught])
+    facts = _facts(model, n_labeled, predicted, [str(warning.message) for warning in caught])
     facts |= {
         "seconds": round(time.perf_counter() - started, 3),
         "output": str(given.output),
@@ -126,6 +135,31 @@ def run(given: argparse.Namespace) -> int:
     }
     console.print_result(facts, _lines(facts, given))
     return 0
+
+
+def _fit(
+    model: TabularModel, given: argparse.Namespace, tables: list[Any]
+) -> tuple[int, Counter[Any]]:
+    """Fit on frames, or on the files where these are to be read in chunks.
+
+    Return the number of labelled rows, and how often each label is predicted for unlabelled ones.
+    """
+    if given.memory is None:
+        labeled, unlabeled = tables
+        sources = (str(given.labelled), str(given.unlabeled))
+        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
+        return len(labeled), Counter(scored["predicted_label"].tolist())
+    model.fit_files(
+        given.labelled,
+        given.target,
+        given.unlabeled,
+        max_memory=given.memory * 2**20,
+        encoding=given.encoding,
+    )
+    predicted: Counter[Any] = Counter()
+    for piece in model.iter_file(given.unlabeled, encoding=given.encoding):
+        predicted.update(model.predict(piece)["predicted_label"].tolist())
+    return int(model.forest.n_labeled_), predicted
 
 
 def _theta_of(given: argparse.Namespace) -> Any:

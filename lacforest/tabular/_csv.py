@@ -84,6 +84,20 @@ class CsvFile:
                 raise TableError(self._fault({}) or self._refused("it is not UTF-8 text"))
         return table
 
+    def head(self, text: Collection[str]) -> Any:
+        """The first megabytes as an Arrow table; columns in `text` are read as text."""
+        arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
+        types = {name: arrow.string() for name in text}
+        try:
+            with self._open() as file:
+                reader = arrow_csv.open_csv(file, **self._options(types, None))
+                return arrow.Table.from_batches([reader.read_next_batch()])
+        except StopIteration:
+            raise TableError(f"{self._path} has no rows") from None
+        except arrow.ArrowException as error:
+            reason = str(error).partition("\n")[0]
+            raise TableError(self._fault({}) or self._refused(reason)) from error
+
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
         """The given columns as Arrow tables of a few megabytes each."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")

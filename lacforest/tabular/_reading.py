@@ -16,6 +16,8 @@ from lacforest.tabular.kinds import Kind
 
 # The name of an unnamed index in Parquet files of pandas: row numbers, not data.
 _INDEX = re.compile(r"__index_level_\d+__")
+# Rows of a Parquet file that show the kinds of its columns.
+_HEAD_ROWS = 50_000
 
 
 def _format_of(path: Path) -> str:
@@ -104,6 +106,36 @@ def read_table(
     if len(frame) == 0:
         raise TableError(f"{place} has no rows")
     return frame
+
+
+def read_head(
+    path: str | os.PathLike[str],
+    *,
+    text: Collection[str] = (),
+    missing: Collection[str] = (),
+    encoding: str = "utf-8",
+) -> Any:
+    """The first rows of a table, as many as one piece of its file holds.
+
+    Parameters
+    ----------
+    path, text, missing, encoding
+        As in `read_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    place = Path(path)
+    form = _format_of(place)
+    if form == "npz":
+        return read_table(place)
+    if form == "csv":
+        csv_file = CsvFile(place, encoding, missing)
+        return _to_frame(csv_file.head([name for name in text if name in csv_file.columns]))
+    with _open_parquet(place) as file:
+        kept = [name for name in file.schema_arrow.names if not _INDEX.fullmatch(name)]
+    return next(_parquet_pieces(place, kept, _HEAD_ROWS))
 
 
 def iter_table(
