@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._contract.shares import Deployment
+from lacforest._contract.subsample import theta_rows
 from lacforest._contract.theta import undetermined_message
 from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.user_warnings import warn_user
@@ -35,6 +36,15 @@ def check_fit(
         Whose fit it is; its feature names are used in messages.
     """
     rows, theta = deployment.rows, deployment.theta
+    chosen = theta_rows(rows)
+    if chosen is not None:
+        few = rows.take(chosen, rows.table.take(chosen))
+        taken = [column[chosen] for column in columns.columns]
+        codes = CodedColumns(taken, columns.n_codes, columns.has_missing)
+        marked = marked[chosen[few.n_labeled :] - rows.n_labeled]
+        return replace(
+            check_fit(replace(deployment, rows=few), codes, marked, estimator), rows=rows
+        )
     names = feature_names(estimator)
     findings: list[Finding] = []
     interval = theta.interval

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._contract.control import control_shares, weigh_control
+from lacforest._contract.subsample import theta_rows
 from lacforest._contract.theta import Theta, find_theta
 from lacforest._input.shares import given_shares
 from lacforest._input.training_data import TrainingRows
@@ -56,6 +57,11 @@ class Deployment:
     column_shift: NDArray[np.float64] | None = None
 
 
+def _weigh_like(rows: TrainingRows, few: TrainingRows) -> TrainingRows:
+    """All rows with the class factors that some of them got."""
+    return rows if few.class_factor is None else rows.with_class_factor(few.class_factor)
+
+
 def find_deployment(
     theta: Any,
     known_shares: Any,
@@ -67,7 +73,8 @@ def find_deployment(
 ) -> Deployment:
     """Theta and the shares of known classes, as given or estimated.
 
-    Where there are control rows, "auto" takes the shares of classes among them.
+    Where there are control rows, "auto" takes the shares of classes among them. Large tables are
+    represented by some of their rows, see `theta_rows`.
 
     Parameters
     ----------
@@ -83,6 +90,12 @@ def find_deployment(
     entropy : uint32 array
     n_jobs : int or None
     """
+    chosen = theta_rows(rows)
+    if chosen is not None:
+        few = rows.take(chosen, rows.table.take(chosen))
+        codes = None if coded is None else coded.take(chosen)
+        of_few = find_deployment(theta, known_shares, few, known, codes, entropy, n_jobs)
+        return replace(of_few, rows=_weigh_like(rows, of_few.rows))
     columns = None if coded is None else coded.columns
     if rows.n_control:
         auto_shares = control_shares(rows)
