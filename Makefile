@@ -20,7 +20,7 @@ RUN = $(call in_venv,$(VENV))
 # Keep stamp files that were created by pattern rules.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
-.PHONY: first-visit look workflow-lint sanitize leak-test fuzz floor-test free-threaded-test
+.PHONY: first-visit look workflow-lint sanitize leak-test fuzz mutants floor-test free-threaded-test
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -139,6 +139,11 @@ FUZZ_FILES ?= 100000
 fuzz: $(VENV)/.ready-test  ## Load 100,000 mutated model files; fit and predict on unusual inputs
 	$(RUN) python tools/fuzz_model_files.py --files $(FUZZ_FILES) --seed $(FUZZ_SEED)
 	$(RUN) HYPOTHESIS_PROFILE=fuzz python -m pytest tests/property/test_strange_inputs.py
+
+# MUTANTS=--quick plants only the bugs that are marked so; --help lists other options.
+MUTANTS ?=
+mutants: $(VENV)/.ready-test  ## Plant the bugs of tests/mutants in a copy; print those that no test catches
+	$(RUN) python tools/mutants.py $(MUTANTS)
 
 # make test uses the newest versions of all dependencies. Packages that only tests need are not
 # pinned, except polars: scikit-learn 1.7 reads frames through a protocol that polars 1.40 removed.

@@ -1,4 +1,4 @@
-"""Plant the bugs listed in tests/mutants, one at a time, and name those that the tests do not catch.
+"""Plant the bugs listed in tests/mutants, one at a time, and name those that no test catches.
 
 A bug replaces one passage of a file; its entry names the tests that must fail. The bugs are planted
 in a copy of the checkout. Compiled modules that a bug does not concern are those of the running
@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = "lacforest/_tree"
-SECONDS_PER_BUG = 600
+SECONDS_PER_COMMAND = 600
 # The import hook of an editable install would find the checkout, not the copy.
 SITE_CUSTOMIZE = """
 import sys
@@ -115,39 +115,29 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        listed = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-            **_captured(ROOT),  # type: ignore[call-overload]
+        listed = _run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT
         ).stdout
         for name in listed.splitlines():
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
         (folder / "sitecustomize.py").write_text(SITE_CUSTOMIZE, encoding="utf-8")
-        self._binaries = {
-            path.stem: _compiled_file(path.stem) for path in (folder / CORE).glob("*.pyx")
-        }
-        for binary in self._binaries.values():
-            shutil.copy2(binary, folder / CORE)
+        self._binaries = {}
+        for source in (folder / "lacforest").rglob("*.pyx"):
+            module = ".".join(source.relative_to(folder).with_suffix("").parts)
+            self._binaries[source.stem] = _compiled_file(module)
+            shutil.copy2(self._binaries[source.stem], source.parent)
         self._build = folder / "build" / "mutants"
 
     def compile(self, changed: str) -> None:
         """Compile the modules that include a changed source into the package."""
         if not self._build.exists():
-            subprocess.run(
-                # Later options win over the optimisation that meson.build asks for.
-                ["meson", "setup", str(self._build), "-Dc_args=-O0"],
-                check=True,
-                **_captured(self.folder),  # type: ignore[call-overload]
-            )
+            # Later options win over the optimisation that meson.build asks for.
+            _need(_run(["meson", "setup", str(self._build), "-Dc_args=-O0"], self.folder))
         for name in modules_that_include(self.folder / CORE, Path(changed).name):
             target = f"{CORE}/{self._binaries[name].name}"
-            done = subprocess.run(
-                ["ninja", "-C", str(self._build), target],
-                **_captured(self.folder),  # type: ignore[call-overload]
-            )
-            if done.returncode:
-                raise RuntimeError(f"{changed} does not compile:\n{done.stdout[-2000:]}")
+            _need(_run(["ninja", "-C", str(self._build), target], self.folder))
             _replace(self._build / target, self.folder / CORE)
 
     def restore_binaries(self, changed: str) -> None:
@@ -164,14 +154,9 @@ class Copy:
             "HYPOTHESIS_PROFILE": "mutants",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-                + tests.split(),
-                env=environment,
-                timeout=SECONDS_PER_BUG,
-                **_captured(self.folder),  # type: ignore[call-overload]
-            )
+            done = _run([*command, *tests.split()], self.folder, environment)
         except subprocess.TimeoutExpired:
             return False
         if done.returncode in (2, 4, 5):
@@ -179,19 +164,30 @@ class Copy:
         return done.returncode == 0
 
 
-def _captured(folder: Path) -> dict[str, object]:
-    return {
-        "cwd": folder,
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.STDOUT,
-        "text": True,
-    }
+def _run(
+    command: list[str], folder: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS_PER_COMMAND,
+        check=False,
+    )
 
 
-def _compiled_file(name: str) -> Path:
-    spec = importlib.util.find_spec(f"lacforest._tree.{name}")
+def _need(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(done.args)} failed:\n{done.stdout[-2000:]}")
+
+
+def _compiled_file(module: str) -> Path:
+    spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise RuntimeError(f"the compiled module {name} is not installed")
+        raise RuntimeError(f"the compiled module {module} is not installed")
     return Path(spec.origin)
 
 

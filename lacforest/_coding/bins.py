@@ -94,12 +94,16 @@ def n_bins(max_bins: Any, n_rows: int) -> int | None:
     return None if max_bins is None else int(max_bins)
 
 
-def sampled_rows(n_rows: int) -> NDArray[np.intp] | None:
-    """The rows that quantiles are taken from, in ascending order; None takes all."""
-    if n_rows <= SAMPLED_ROWS:
+def sampled_rows(n_rows: int, most: int | None = None) -> NDArray[np.intp] | None:
+    """The rows of smallest hash, in ascending order, or None where all are taken.
+
+    By default those that quantiles are taken from.
+    """
+    most = SAMPLED_ROWS if most is None else most
+    if n_rows <= most:
         return None
     words = row_words(0, n_rows, SAMPLE_SEED)
-    return np.sort(np.argpartition(words, SAMPLED_ROWS)[:SAMPLED_ROWS])
+    return np.sort(np.argpartition(words, most)[:most])
 
 
 def find_bins(column: NDArray[Any], max_bins: int, sample: NDArray[np.intp] | None) -> ColumnBins:

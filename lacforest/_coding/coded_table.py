@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lacforest._coding.bins import ColumnBins, code_by_bins, n_bins, sampled_rows
 from lacforest._coding.ranks import code_columns, in_column_blocks
+from lacforest._coding.stored_table import StoredTable
 from lacforest._input.tables import RowStack
 from lacforest._tree.bins import move_to_edges
 from lacforest._tree.ranks import (
@@ -29,14 +30,14 @@ class CodedTable:
 
     Attributes
     ----------
-    table : RowStack
+    table : RowStack or StoredTable
     columns : CodedColumns
         Written once per fit, then only read.
     bins : tuple of ColumnBins or None
         What the codes of each column stand for; None where they are the exact ranks of its values.
     """
 
-    table: RowStack
+    table: RowStack | StoredTable
     columns: CodedColumns
     bins: tuple[ColumnBins, ...] | None = None
 
@@ -97,29 +98,48 @@ class CodedTable:
             if bins.edges is not None:
                 move_to_edges(nodes, members, bins.values, bins.edges)
 
+    def take(self, rows: NDArray[np.intp]) -> CodedTable:
+        """The codes of some rows. Bins stay as they are; exact ranks are those of these rows."""
+        if self.bins is None:
+            return code_table(self.table.take(rows), 1)
+        taken = [column[rows] for column in self.columns.columns]
+        columns = CodedColumns(taken, self.columns.n_codes, self.columns.has_missing)
+        return CodedTable(self.table.take(rows), columns, self.bins)
+
     def _edges(self, feature: int) -> NDArray[np.float64] | None:
         return None if self.bins is None else self.bins[feature].edges
 
     def _distinct_values(self, feature: int) -> NDArray[np.float64]:
-        """Values of one column by code; exact ones are scattered back, so that none are kept."""
+        """Values of one column by code; exact ones are scattered back unless they are kept."""
         if self.bins is not None:
             return self.bins[feature].values
+        if "values" in self.__dict__:
+            kept: NDArray[np.float64] = self.values.values[feature]
+            return kept
+        assert isinstance(self.table, RowStack), "stored tables have bins"
         values = np.empty(self.columns.n_codes[feature] + 1)  # one more for missing values
         values[self.columns.columns[feature]] = self.table.column(feature)
         return values[:-1]
 
 
-def code_table(table: RowStack, n_jobs: int | None, max_bins: Any = None) -> CodedTable:
+def code_table(
+    table: RowStack | StoredTable, n_jobs: int | None, max_bins: Any = None
+) -> CodedTable:
     """Code every column of a table: by exact ranks, or by at most `max_bins` bins.
 
     Parameters
     ----------
-    table : RowStack
+    table : RowStack or StoredTable
+        A stored table keeps the codes that it has.
     n_jobs : int or None
     max_bins : int, "auto" or None, default=None
         Columns without more distinct values keep exact ranks. None codes all columns by exact
         ranks; "auto" does so up to `ROWS_TO_BIN` rows.
     """
+    if isinstance(table, StoredTable):
+        n_codes = [len(bins.values) for bins in table.bins]
+        columns = CodedColumns(list(table.codes), n_codes, table.has_missing)
+        return CodedTable(table, columns, tuple(table.bins))
     most = n_bins(max_bins, table.n_rows)
     if most is None:
         return CodedTable(table, code_columns(table, n_jobs))

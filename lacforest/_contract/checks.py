@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._contract.shares import Deployment
+from lacforest._contract.subsample import theta_rows
 from lacforest._contract.theta import undetermined_message
 from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.user_warnings import warn_user
@@ -35,16 +36,26 @@ def check_fit(
         Whose fit it is; its feature names are used in messages.
     """
     rows, theta = deployment.rows, deployment.theta
+    chosen = theta_rows(rows)
+    if chosen is not None:
+        few = rows.take(chosen, rows.table.take(chosen))
+        taken = [column[chosen] for column in columns.columns]
+        codes = CodedColumns(taken, columns.n_codes, columns.has_missing)
+        marked = marked[chosen[few.n_labeled :] - rows.n_labeled]
+        return replace(
+            check_fit(replace(deployment, rows=few), codes, marked, estimator), rows=rows
+        )
     names = feature_names(estimator)
     findings: list[Finding] = []
     interval = theta.interval
     if theta.estimator is not None and interval is None:
         interval = (theta.value, theta.value)
+    if interval is not None:
+        interval = (interval[0], theta.upper)
     by_rank = rank_estimate(theta.estimator)
     if by_rank is not None and interval is not None:
         findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
-    if deployment.share_shift is not None:
-        findings.append(_share_finding(deployment.share_shift, deployment.known_shares_interval))
+    findings += deployment.findings
     n_labeled, first = rows.n_labeled, 0
     if rows.n_control:
         # Control rows show what known rows of deployment look like.
@@ -76,22 +87,6 @@ def feature_names(estimator: Any) -> Sequence[str]:
 def _information(weight: NDArray[np.float64] | None, n_rows: int) -> float:
     """How many equally weighted rows say as much (Kish)."""
     return n_rows if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def _share_finding(shift: float, interval: Any) -> Finding:
-    if interval is None:
-        return Finding(
-            "class shares",
-            "ok",
-            f"known classes occur in deployment as labelled, as far as can be seen (shift "
-            f"{shift:.1f}).",
-        )
-    return Finding(
-        "class shares",
-        "caution",
-        f"known classes occur in deployment in other shares than labelled (shift {shift:.1f}). "
-        "The estimated shares were used: see known_shares_.",
-    )
 
 
 def _warn_once(deployment: Deployment) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,21 +10,20 @@ from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._contract.control import control_shares, weigh_control
+from lacforest._contract.subsample import theta_rows
 from lacforest._contract.theta import Theta, find_theta
-from lacforest._input.parameters import is_real
+from lacforest._input.shares import given_shares
 from lacforest._input.training_data import TrainingRows
 from lacforest.mixture import RankMixture, ShareMixture
 from lacforest.mixture.findings import Finding
+from lacforest.mixture.share_finding import share_finding
 
-_CHOICES = ("auto", "labeled")
-# What shares may miss 1 by: they are often typed with three digits.
-_ROUNDING = 1e-3
 # A class that is absent in deployment keeps this part of an equal share: its rows still show what
 # it looks like.
 _LEAST_PART = 0.001
-# With more known classes "auto" takes the labelled shares: an estimate would take longer than the
-# fit, and each class has few rows to see a shift by.
-_MOST_CLASSES = 30
+# Most probabilities of rows, one per class, that "auto" computes (400 MB). Beyond, it takes the
+# labelled shares.
+_MOST_PROBABILITIES = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Deployment:
     rows : TrainingRows
         The rows of the fit, weighted to these shares where they have moved.
     findings : tuple of Finding
-        What checks of the assumptions found.
+        What checks of the assumptions found, first that of the shares.
     column_shift : float64 array of shape (n_features, 2) or None
         How far each column of the unlabelled rows lies from that of the labelled ones.
     """
@@ -59,56 +57,9 @@ class Deployment:
     column_shift: NDArray[np.float64] | None = None
 
 
-def check_known_shares(known_shares: Any) -> None:
-    """Refuse what can be no shares of classes, before any data is looked at."""
-    if isinstance(known_shares, str):
-        if known_shares in _CHOICES:
-            return
-        raise ValueError(
-            'known_shares must be "auto", "labeled", an array or a dict, got ' + repr(known_shares)
-        )
-    if isinstance(known_shares, Mapping):
-        values = list(known_shares.values())
-    elif isinstance(known_shares, np.ndarray | list | tuple):
-        values = list(known_shares)
-    else:
-        raise TypeError(
-            f'known_shares must be "auto", "labeled", an array or a dict, got {known_shares!r}'
-        )
-    for value in values:
-        if not is_real(value) or not 0.0 <= value < np.inf:
-            raise ValueError(f"known_shares must be finite and not negative, got {value!r}")
-    total = float(sum(values))
-    if abs(total - 1.0) > _ROUNDING:
-        raise ValueError(
-            f"known_shares must sum to 1, but their sum is {total:.4g}: they are shares among the "
-            "known rows of deployment, whatever theta is"
-        )
-
-
-def _given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
-    """Shares in the order of the known classes."""
-    if isinstance(known_shares, Mapping):
-        labels = known.tolist()
-        unknown = [label for label in known_shares if label not in labels]
-        missing = [label for label in labels if label not in known_shares]
-        if unknown:
-            raise ValueError(f"known_shares names labels that y does not have: {unknown}")
-        if missing:
-            raise ValueError(
-                f"known_shares lacks the known classes {missing}: give each a share, 0 where it "
-                "is absent in deployment"
-            )
-        shares = np.array([known_shares[label] for label in labels], dtype=np.float64)
-    else:
-        shares = np.asarray(known_shares, dtype=np.float64)
-        if shares.shape != known.shape:
-            raise ValueError(
-                f"known_shares has {len(shares)} entries, but y has {len(known)} classes: "
-                f"{known.tolist()}"
-            )
-    normalised: NDArray[np.float64] = shares / shares.sum()
-    return normalised
+def _weigh_like(rows: TrainingRows, few: TrainingRows) -> TrainingRows:
+    """All rows with the class factors that some of them got."""
+    return rows if few.class_factor is None else rows.with_class_factor(few.class_factor)
 
 
 def find_deployment(
@@ -122,7 +73,8 @@ def find_deployment(
 ) -> Deployment:
     """Theta and the shares of known classes, as given or estimated.
 
-    Where there are control rows, "auto" takes the shares of classes among them.
+    Where there are control rows, "auto" takes the shares of classes among them. Large tables are
+    represented by some of their rows, see `theta_rows`.
 
     Parameters
     ----------
@@ -138,6 +90,12 @@ def find_deployment(
     entropy : uint32 array
     n_jobs : int or None
     """
+    chosen = theta_rows(rows)
+    if chosen is not None:
+        few = rows.take(chosen, rows.table.take(chosen))
+        codes = None if coded is None else coded.take(chosen)
+        of_few = find_deployment(theta, known_shares, few, known, codes, entropy, n_jobs)
+        return replace(of_few, rows=_weigh_like(rows, of_few.rows))
     columns = None if coded is None else coded.columns
     if rows.n_control:
         auto_shares = control_shares(rows)
@@ -145,19 +103,24 @@ def find_deployment(
         if isinstance(known_shares, str) and known_shares == "auto":
             known_shares = auto_shares
     labeled = rows.labeled_shares
-    given = None if isinstance(known_shares, str) else _given_shares(known_shares, known)
+    given = None if isinstance(known_shares, str) else given_shares(known_shares, known)
     mixture = None
     if given is not None or (known_shares == "auto" and _can_estimate(rows)):
-        seed = int(np.random.SeedSequence([*entropy.tolist(), 1]).generate_state(1)[0])
+        seed = getattr(theta, "random_state", None)
+        if seed is None:
+            seed = int(np.random.SeedSequence([*entropy.tolist(), 1]).generate_state(1)[0])
         mixture = ShareMixture(known_shares=given, random_state=seed, n_jobs=n_jobs)
     # Control rows are compared with unlabelled ones by the estimator itself.
     takes_mixture = type(theta) is RankMixture and not rows.n_control
     if mixture is not None and (given is None or takes_mixture):
+        mixture.classes_ = known
         mixture.fit_shift(rows, code_table(rows.table, n_jobs) if coded is None else coded)
     if given is None and (mixture is None or not mixture.has_shifted_):
         found = find_theta(theta, rows, columns, entropy, n_jobs)
-        shift = None if mixture is None else mixture.share_shift_
-        return Deployment(found, labeled, None, shift, rows)
+        if mixture is None:
+            return Deployment(found, labeled, None, None, rows)
+        findings = (share_finding(mixture),)
+        return Deployment(found, labeled, None, mixture.share_shift_, rows, findings)
 
     assert mixture is not None
     if given is None or takes_mixture:
@@ -171,14 +134,14 @@ def find_deployment(
         found = find_theta(theta, weighted, columns, entropy, n_jobs)
     if given is None:
         interval, shift = mixture.known_shares_interval_, mixture.share_shift_
-        return Deployment(found, shares, interval, shift, weighted)
+        return Deployment(found, shares, interval, shift, weighted, (share_finding(mixture),))
     return Deployment(found, shares, None, None, weighted)
 
 
 def _can_estimate(rows: TrainingRows) -> bool:
     """Whether there are classes whose shares may have moved, and rows to see it."""
     enough = min(rows.n_known, rows.n_labeled, rows.n_unlabeled) > 1
-    return enough and rows.n_known <= _MOST_CLASSES
+    return enough and rows.table.n_rows * (rows.n_known + 1) <= _MOST_PROBABILITIES
 
 
 def _weigh(

@@ -35,7 +35,13 @@ class Theta:
 
     @property
     def upper(self) -> float:
-        """The largest share that the data allow; the value itself where there is no interval."""
+        """The largest plausible share; the value itself where there is no interval.
+
+        An interval that allows for any overlap of new and known rows may end far above it.
+        """
+        moderate = getattr(self.estimator, "moderate_upper_", None)
+        if moderate is not None:
+            return float(moderate)
         return self.value if self.interval is None else self.interval[1]
 
 
@@ -143,10 +149,10 @@ def undetermined_message(theta: Theta, n_unlabeled: int) -> str | None:
     """What to warn of where an estimate is compatible with nothing new, or with everything new."""
     if theta.estimator is None:
         return None
-    low, high = theta.interval if theta.interval is not None else (theta.value, theta.value)
+    low = theta.value if theta.interval is None else theta.interval[0]
     found = f"theta is estimated at {theta.value:.3f}"
     if theta.interval is not None:
-        found += f", with an interval from {low:.3f} to {high:.3f}"
+        found += f", with an interval from {low:.3f} to {theta.interval[1]:.3f}"
     # Less than half a row: as good as none.
     least = 0.5 / n_unlabeled
     if low < least:
@@ -155,7 +161,7 @@ def undetermined_message(theta: Theta, n_unlabeled: int) -> str | None:
             "new, and few or none will be called new. More unlabelled rows narrow the interval; "
             "if you know the share, pass it as theta."
         )
-    if high > 1.0 - least:
+    if theta.upper > 1.0 - least:
         return (
             f"{found}: all of the {n_unlabeled} unlabelled rows may be new. Check that X and "
             "X_unlabeled have the same units, scaling and order of columns, and that known "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
 from lacforest._growing.collect import CollectedTrees, collect_trees, split_before
@@ -70,10 +71,7 @@ class Grower:
             rules = GrowthRules.with_random_cuts(plan.criterion, limits, self.coded.values)
         stop = StopSignal()
 
-        def table_of(first: int) -> GrowthTable:
-            classes = rows.classes
-            if plan.classes_of_tree is not None:
-                classes = plan.classes_of_tree(first)
+        def table_with(classes: NDArray[np.uint16]) -> GrowthTable:
             return GrowthTable(
                 self.coded.columns,
                 classes,
@@ -86,9 +84,15 @@ class Grower:
                 chances=None if plan.sample is None else plan.sample.chances,
             )
 
-        calls = (
-            (
-                table_of(first),
+        shared = table_with(rows.classes)
+
+        def grow_block(first: int, end: int) -> list[GrownTree]:
+            if plan.classes_of_tree is None:
+                table = shared
+            else:
+                table = table_with(plan.classes_of_tree(first))
+            return grow_trees(
+                table,
                 rules,
                 plan.seeds[first:end],
                 None if plan.sample_seeds is None else plan.sample_seeds[first:end],
@@ -96,14 +100,13 @@ class Grower:
                 stop,
                 self._pool,
             )
-            for first, end in blocks
-        )
-        grown = in_threads(grow_trees, calls, self.n_jobs, self._verbose)
+
+        grown = in_threads(grow_block, blocks, self.n_jobs, self._verbose)
         try:
             for (_, end), block in zip(blocks, grown, strict=True):
                 yield from block
                 tell("growing trees", end, n_trees)
         except BaseException:
-            # joblib does not wait for its threads here: make them return soon.
+            # Nothing waits for the threads here: make them return soon.
             stop.request()
             raise

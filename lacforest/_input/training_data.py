@@ -28,6 +28,30 @@ _MAX_ROWS = 2**32 - 1
 
 
 @dataclass(frozen=True)
+class StackedSource:
+    """Labelled rows above unlabelled ones in a table that was coded before the fit.
+
+    Stands for X, y and X_unlabeled of a fit.
+
+    Attributes
+    ----------
+    table : object
+        With the interface of a RowStack.
+    known : array of shape (n_known,)
+        The labels, sorted.
+    codes : int array of shape (n_labeled,)
+        Which of them each labelled row has.
+    names : list of str
+        Names of the columns.
+    """
+
+    table: Any
+    known: NDArray[Any]
+    codes: NDArray[np.intp]
+    names: list[str]
+
+
+@dataclass(frozen=True)
 class TrainingRows:
     """Checked rows of a fit: labelled rows [0, n_labeled), then unlabelled ones.
 
@@ -114,6 +138,20 @@ class TrainingRows:
         sampling[control] *= factor
         return replace(self, weight=weight, sampling_weight=sampling)
 
+    def take(self, chosen: NDArray[np.intp], table: Any) -> TrainingRows:
+        """Some rows in ascending order; `table` holds them. There must be no control rows."""
+        n_labeled = int(np.searchsorted(chosen, self.n_labeled))
+        sampling = self.sampling_weight
+        return replace(
+            self,
+            table=table,
+            classes=self.classes[chosen],
+            weight=None if self.weight is None else self.weight[chosen],
+            sampling_weight=None if sampling is None else sampling[chosen[:n_labeled]],
+            n_labeled=n_labeled,
+            n_unlabeled=len(chosen) - n_labeled,
+        )
+
     def unlabeled_table(self) -> Any:
         """Features of the unlabelled rows, in the form that prediction takes."""
         return self.table.rows_from(self.n_labeled)
@@ -176,6 +214,8 @@ def check_training_rows(
     new class if there are unlabelled rows, or if the method needs none to find it (`always_new`).
     Control rows, a pair of table and labels, follow the labelled ones.
     """
+    if isinstance(X, StackedSource):
+        return _rows_of_source(estimator, X)
     names = column_names(X)
     table = check_training_table(estimator, X, options)
     labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
@@ -223,6 +263,33 @@ def check_training_rows(
     if checked is not None:
         rows = _insert_control(rows, checked, weights.class_factors)
     return rows, make_labels(known, estimator.new_label, always_new or n_unlabeled > 0)
+
+
+def _rows_of_source(estimator: Any, source: StackedSource) -> tuple[TrainingRows, Labels]:
+    """The rows of a source; weights come from the classes alone."""
+    n_labeled = len(source.codes)
+    n_unlabeled = source.table.n_rows - n_labeled
+    none_marked = np.zeros(n_labeled, dtype=bool)
+    weights = labeled_weights(estimator, None, none_marked, source.known, source.codes)
+    if not weights.kept.all():
+        raise ValueError("class_weight must not be 0 where rows are read from files")
+    estimator.n_features_in_ = source.table.n_features
+    estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    weight = weights.weight
+    rows = TrainingRows(
+        table=source.table,
+        classes=np.concatenate(
+            [source.codes, np.full(n_unlabeled, len(source.known))],
+            dtype=np.uint16,
+            casting="unsafe",
+        ),
+        weight=None if weight is None else np.concatenate([weight, np.ones(n_unlabeled)]),
+        sampling_weight=weights.sampling,
+        n_labeled=n_labeled,
+        n_unlabeled=n_unlabeled,
+        n_known=len(source.known),
+    )
+    return rows, make_labels(source.known, estimator.new_label, n_unlabeled > 0)
 
 
 def _insert_control(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lacforest._input.weights import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
@@ -119,8 +118,8 @@ class ForestArrays:
         return found
 
     def _dense_blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """X as dense blocks of rows: whole if it is dense, small pieces if it is sparse."""
-        if not sparse.issparse(X):
+        """X as dense blocks of rows: whole if it is an array, else small pieces."""
+        if isinstance(X, np.ndarray):
             yield slice(None), X
             return
         n_rows = max(1, _SPARSE_CELLS // max(1, self.n_features))

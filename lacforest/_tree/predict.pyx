@@ -17,6 +17,7 @@ from lacforest._tree.walkable cimport check_starts, check_trees, refuse_node
 cdef enum:
     MAX_TRANSPOSED = 256    # most features for which a block is first transposed to columns
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
+    BLOCK_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
     ANY_DEPTH = 0x7FFFFFFF
 
 
@@ -58,7 +59,7 @@ cdef value_t* _columns_of_block(const value_t[:, :] X) noexcept nogil:
         or X.shape[1] > MAX_TRANSPOSED
     ):
         return NULL
-    return <value_t*> malloc(BLOCK_ROWS * X.shape[1] * sizeof(value_t))
+    return <value_t*> malloc(BLOCK_STRIDE * X.shape[1] * sizeof(value_t))
 
 
 cdef inline bint _reach(
@@ -84,9 +85,9 @@ cdef inline bint _reach(
     if walk.tree == 0:
         for i in range(walk.n_block):
             for j in range(X.shape[1]):
-                columns[j * BLOCK_ROWS + i] = X[walk.begin + i, j]
+                columns[j * BLOCK_STRIDE + i] = X[walk.begin + i, j]
     strides[0] = 1
-    strides[1] = BLOCK_ROWS
+    strides[1] = BLOCK_STRIDE
     return walk_block(
         nodes, n_nodes, limit, <const value_t*> columns, strides, X.shape[1], walk
     )

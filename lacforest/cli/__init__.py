@@ -26,6 +26,10 @@ COMMANDS = {
     "theta": "estimate the share of new rows in a table",
     "report": "write an HTML report about a model and a table",
     "inspect": "show the content of a model file",
+    "adapt": "adapt a model to the shares of classes in another table",
+    "watch": "follow the share of new rows over many tables",
+    "groups": "group the rows of a table that look new",
+    "promote": "add rows that a person labelled to the labelled table",
     "demo": "see it work on digits with half of the classes hidden",
     "experiments": "run the paper's experiments",
 }
@@ -41,8 +45,11 @@ examples:
   lacforest theta labelled.csv prod.csv --target label
   lacforest report model.lac new.csv -o report.html
   lacforest inspect model.lac
+  lacforest watch model.lac may.csv june.csv --figure history.png
+  lacforest groups model.lac june.csv --labelled labelled.csv -o groups.csv
 
-exit codes: 0 success, 1 failure, 2 error in the command or its files, 130 interrupted
+exit codes: 0 success, 1 failure, 2 error in the command or its files, 3 alarm of lacforest watch,
+130 interrupted
 """
 
 

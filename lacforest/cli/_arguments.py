@@ -44,11 +44,16 @@ database and a query ('postgresql://host/shop#SELECT * FROM orders').
 """
 
 
-def add_reading(parser: Any) -> None:
-    """How tables are read."""
+def add_encoding(parser: Any) -> None:
+    """The encoding of files."""
     parser.add_argument(
         "--encoding", default="utf-8", help="encoding of CSV files (default: utf-8)"
     )
+
+
+def add_reading(parser: Any) -> None:
+    """How tables are read."""
+    add_encoding(parser)
     parser.add_argument(
         "--format",
         default="csv",

@@ -15,12 +15,13 @@ import numpy as np
 from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, size_of, table_of
-from lacforest.cli._output import check_output, writing
+from lacforest.cli._output import OutputError, check_output, writing
+from lacforest.cli._shares import add_known_shares, share_facts, share_rows
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import TabularModel, joint_name
+from lacforest.tabular import Place, TabularModel, joint_name
 from lacforest.tabular.kinds import CONTENTS
 
 # Share of labelled rows that --calibrate holds out.
@@ -36,6 +37,7 @@ examples:
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacforest
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
+  lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --known-shares ham=0.9,spam=0.1
 """
 
 
@@ -80,6 +82,7 @@ def add_to(commands: Any) -> None:
         help="share of new rows among unlabelled ones: a number in (0, 1), or a method to estimate "
         f"it: {', '.join(METHODS)} (default: auto)",
     )
+    add_known_shares(parser)
     add(
         "--method",
         choices=tuple(FORESTS),
@@ -99,6 +102,15 @@ def add_to(commands: Any) -> None:
         help="hold 30 %% of the labelled rows out, so that predict has --max-fpr, --fdr and "
         "--budget, and scores of rows of this fit are honest; takes three fits",
     )
+    add(
+        "--memory",
+        type=at_least(512),
+        metavar="MIB",
+        help="read the tables in chunks and use at most this memory, the codes of the rows aside: "
+        "these are written to the folder for temporary files, one byte per row and feature, and "
+        "mapped. Categories, quantiles and theta then come from a sample of 200,000 rows, and "
+        "each tree grows on as many rows as the memory allows (default: read both tables whole)",
+    )
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -110,26 +122,29 @@ def run(given: argparse.Namespace) -> int:
     """Fit, save, and print a summary."""
     started = time.perf_counter()
     console = Console(given)
+    if given.calibrate and given.memory is not None:
+        raise OutputError("--calibrate holds rows of tables in memory out: leave out --memory")
     groups = find_tables(given, given.labelled, given.unlabeled)
     check_output(given.output, [place.path for places in groups for place in places])
-    labeled, unlabeled = read_tables(console, given, groups)
     forest = FORESTS[given.method](
-        theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
+        theta=_theta_of(given),
+        known_shares=given.known_shares,
+        random_state=given.seed,
+        n_jobs=given.jobs,
     )
     if given.trees is not None:
         forest.set_params(n_estimators=given.trees)
     model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
+    tables = read_tables(console, given, groups) if given.memory is None else []
     with (
         console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
-        sources = (joint_name(groups[0]), joint_name(groups[1]))
-        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
-    predicted = Counter(scored["predicted_label"].tolist())
+        n_labeled, predicted = _fit(model, given, groups, tables)
     with writing(given.output):
         model.save(given.output)
-    facts = _facts(model, len(labeled), predicted, [str(warning.message) for warning in caught])
+    facts = _facts(model, n_labeled, predicted, [str(warning.message) for warning in caught])
     facts |= {
         "seconds": round(time.perf_counter() - started, 3),
         "output": str(given.output),
@@ -137,6 +152,35 @@ def run(given: argparse.Namespace) -> int:
     }
     console.print_result(facts, _lines(facts, given))
     return 0
+
+
+def _fit(
+    model: TabularModel,
+    given: argparse.Namespace,
+    groups: list[list[Place]],
+    tables: list[Any],
+) -> tuple[int, Counter[Any]]:
+    """Fit on frames, or on the files where these are to be read in chunks.
+
+    Return the number of labelled rows, and how often each label is predicted for unlabelled ones.
+    """
+    if given.memory is None:
+        labeled, unlabeled = tables
+        sources = (joint_name(groups[0]), joint_name(groups[1]))
+        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
+        return len(labeled), Counter(scored["predicted_label"].tolist())
+    model.fit_files(
+        groups[0],
+        given.target,
+        groups[1],
+        max_memory=given.memory * 2**20,
+        encoding=given.encoding,
+    )
+    predicted: Counter[Any] = Counter()
+    for place in groups[1]:
+        for piece in model.iter_file(place, encoding=given.encoding):
+            predicted.update(model.predict(piece)["predicted_label"].tolist())
+    return int(model.forest.n_labeled_), predicted
 
 
 def _theta_of(given: argparse.Namespace) -> Any:
@@ -163,6 +207,7 @@ def _facts(
         "new_label": forest.classes_.tolist()[forest.new_class_index_],
         "theta": forest.theta_,
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
+        **share_facts(forest),
         "called_new": predicted[forest.new_label_],
         "trees": len(forest.estimators_),
         "calibration_rows": model.calibrator and len(model.calibrator.calibration_scores_),
@@ -184,6 +229,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("unlabelled", f"{facts['unlabelled_rows']:,} rows"),
         ("columns", columns),
         ("theta", theta_line(facts["theta"], facts["theta_interval"])),
+        *share_rows(facts),
         (
             "new",
             share(facts["called_new"], facts["unlabelled_rows"], "unlabelled rows")
@@ -193,6 +239,11 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         *_calibration_line(facts["calibration_rows"]),
         ("time", f"{facts['seconds']:.1f} s"),
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
+    ]
+    rows += [
+        ("anything new?", found["text"])
+        for found in facts["findings"]
+        if found["topic"] == "something new"
     ]
     lines = table_of(rows)
     lines += [f"note: {note}" for note in facts["notes"]]

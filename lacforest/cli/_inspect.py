@@ -12,6 +12,7 @@ from lacforest._utils.printable import printable, shown
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, size_of, table_of
 from lacforest.cli._fit import finding_facts, theta_line
+from lacforest.cli._shares import share_facts, share_rows
 from lacforest.tabular import TabularModel
 
 # Number of columns and categories in the text output; JSON contains all.
@@ -79,6 +80,7 @@ def _facts(model: TabularModel, path: Path) -> dict[str, Any]:
         "new_label": None if new is None else labels[new],
         "theta": forest.theta_,
         "theta_interval": forest.theta_interval_ and list(forest.theta_interval_),
+        **share_facts(forest),
         "labelled_rows": forest.n_labeled_,
         "unlabelled_rows": len(forest.unlabeled_score_),
         "trees": len(trees),
@@ -109,6 +111,7 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     if facts["theta"] is not None:
         rows.append(("new", f"label {facts['new_label']!r}"))
         rows.append(("theta", theta_line(facts["theta"], facts["theta_interval"])))
+        rows += share_rows(facts)
     rows += [
         (
             "rows",

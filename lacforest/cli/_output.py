@@ -54,6 +54,13 @@ def _without_formula(cell: Any) -> Any:
     return cell
 
 
+def with_formula(cell: Any) -> Any:
+    """The cell without the apostrophe that `escape_formulas` put before it."""
+    if isinstance(cell, str) and cell[:1] == "'" and cell[1:].startswith(_FORMULA_STARTS):
+        return cell[1:]
+    return cell
+
+
 class _TextTable:
     """Writes frames into one CSV or TSV file."""
 

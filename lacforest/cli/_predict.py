@@ -93,33 +93,34 @@ def run(given: argparse.Namespace) -> int:
     n_columns = len(model.coder.feature_names) + len(keep)
     chunk_rows = min(_MOST_ROWS, _CELLS // n_columns + 1)
 
-    def read(keep: list[str]) -> Iterator[tuple[Place, Any]]:
-        for place in places:
-            for frame in model.iter_file(
-                place, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding
-            ):
-                yield place, frame
+    def read(place: Place, keep: list[str]) -> Iterator[Any]:
+        return model.iter_file(place, keep=keep, chunk_rows=chunk_rows, encoding=given.encoding)
 
     rule = find_rule(
         given,
         model,
-        lambda: (model.coder.encode(frame, source=str(place)) for place, frame in read([])),
+        lambda: (
+            model.coder.encode(frame, source=str(place))
+            for place in places
+            for frame in read(place, [])
+        ),
     )
     unseen: dict[str, tuple[int, str]] = {}
     labels = Counter[Any]()
     with writer.open() as write:
-        for place, frame in console.with_bar(read(keep)):
-            scored = model.predict(frame, unseen, str(place))
-            first = labels.total()
-            if rule is not None or given.explain is not None:
-                X = model.coder.encode(frame, source=str(place))
-                if rule is not None:
-                    rule.apply(model, X, first, scored)
-                if given.explain is not None:
-                    add_reasons(given, model, X, scored)
-            labels.update(scored["predicted_label"].tolist())
-            _copy_columns(frame, keep, scored, first + 1)
-            write(scored)
+        for place in places:
+            for frame in console.with_bar(read(place, keep)):
+                first = labels.total()
+                scored = model.predict(frame, unseen, str(place))
+                if rule is not None or given.explain is not None:
+                    X = model.coder.encode(frame, source=str(place))
+                    if rule is not None:
+                        rule.apply(model, X, first, scored)
+                    if given.explain is not None:
+                        add_reasons(given, model, X, scored)
+                labels.update(scored["predicted_label"].tolist())
+                _copy_columns(frame, keep, scored, first + 1)
+                write(scored)
     facts = _facts(model, labels, unseen)
     facts["notes"] += notes
     facts["decision"] = None if rule is None else rule.note

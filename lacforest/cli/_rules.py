@@ -70,7 +70,7 @@ class Rule:
     """Which rows of a table are called new."""
 
     calibrator: NoveltyCalibrator
-    threshold: float | None
+    threshold: float
     chosen: NDArray[np.bool_] | None
     note: str
 
@@ -120,7 +120,7 @@ def find_rule(
         found = calibrator.select_judged(scores, p_values, fdr=given.fdr, n_rows=given.budget)
     except ValueError as error:
         raise OutputError(str(error)) from error
-    return Rule(calibrator, None, found.mask, str(found))
+    return Rule(calibrator, found.threshold, found.mask, str(found))
 
 
 def add_reasons(

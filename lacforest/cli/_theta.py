@@ -8,9 +8,10 @@ from typing import Any
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._fit import theta_line
+from lacforest.cli._shares import add_known_shares, share_rows
 from lacforest.cli._tables import find_tables, make_coder, read_tables
-from lacforest.mixture import diagnose, estimate_theta
-from lacforest.mixture.registry import DIAGNOSED, METHODS
+from lacforest.mixture import ThetaReport, diagnose
+from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
 from lacforest.tabular import joint_name
 
 _EXAMPLES = f"""\
@@ -37,6 +38,7 @@ def add_to(commands: Any) -> None:
         default="auto",
         help="method of estimation (default: auto)",
     )
+    add_known_shares(parser)
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -54,12 +56,17 @@ def run(given: argparse.Namespace) -> int:
     tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
     with console.counting_trees("estimating theta"):
-        report = diagnose(tables.X, tables.X_unlabeled, tables.y, **options)
+        report = diagnose(
+            tables.X, tables.X_unlabeled, tables.y, known_shares=given.known_shares, **options
+        )
         theta, interval = report.theta, report.interval
         if given.method not in DIAGNOSED:
-            found = estimate_theta(tables.X, tables.X_unlabeled, given.method, **options)
-            assert found.interval is not None  # all methods of the command have one
-            theta, interval = found.theta, found.interval
+            # Rows weighted to the shares of their classes, as in a fit.
+            weight = report.row_weights(tables.y)
+            estimator = make_estimator(given.method, **options)
+            estimator.fit(tables.X, tables.X_unlabeled, weight)
+            assert estimator.interval_ is not None  # all methods of the command have one
+            theta, interval = estimator.theta_, estimator.interval_
     findings = [
         {"topic": found.topic, "level": found.level, "text": found.text}
         for found in report.findings
@@ -68,6 +75,7 @@ def run(given: argparse.Namespace) -> int:
         "theta": theta,
         "theta_interval": list(interval),
         "method": given.method,
+        **_share_facts(report),
         "labelled_rows": len(labeled),
         "unlabelled_rows": len(unlabeled),
         "sound": report.is_sound,
@@ -78,10 +86,26 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _share_facts(report: ThetaReport) -> dict[str, Any]:
+    """Classes and their shares in deployment; None if the labelled ones were taken untested."""
+    shares = report.shares
+    if shares is None:
+        names = ("classes", "known_shares", "known_shares_interval", "share_shift")
+        return dict.fromkeys(names)
+    moved = shares.known_shares_interval_ if shares.has_shifted_ else None
+    return {
+        "classes": shares.classes_.tolist(),
+        "known_shares": shares.known_shares_.tolist(),
+        "known_shares_interval": None if moved is None else moved.tolist(),
+        "share_shift": shares.share_shift_ if shares.known_shares is None else None,
+    }
+
+
 def _lines(facts: dict[str, Any]) -> list[str]:
     n_unlabeled, (low, high) = facts["unlabelled_rows"], facts["theta_interval"]
     rows = [
         ("theta", theta_line(facts["theta"], facts["theta_interval"])),
+        *share_rows(facts),
         (
             "new",
             f"about {facts['theta'] * n_unlabeled:,.0f} of {n_unlabeled:,} unlabelled rows; "

@@ -2,5 +2,6 @@
 
 from lacforest.discovery._description import Group, GroupColumn
 from lacforest.discovery._groups import NewClassGroups
+from lacforest.discovery._promotion import next_shares
 
-__all__ = ["Group", "GroupColumn", "NewClassGroups"]
+__all__ = ["Group", "GroupColumn", "NewClassGroups", "next_shares"]

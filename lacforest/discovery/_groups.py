@@ -8,15 +8,21 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._input.fingerprints import fingerprints
 from lacforest._input.parameters import check_int
 from lacforest._input.tables import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
 from lacforest.discovery._merging import WardTree, merge_groups, typical_gap
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._whitening import as_dense, find_whitening
+from lacforest.discovery._promotion import check_verified, next_shares
+from lacforest.discovery._whitening import (
+    as_dense,
+    canonical_order,
+    distances_to,
+    find_whitening,
+)
 
 # Share of flagged rows that the tree is built of, the surest ones.
 _SURE_SHARE = 0.75
@@ -36,8 +42,9 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
     """Groups of rows that look new, by Ward's criterion in a space that known classes define.
 
     To a forest "new" is one class. Here rows that it called new are told apart: columns are
-    combined so that every known class has about unit spread in all directions, and the surest rows
-    are merged by Ward's criterion. All other rows join the nearest group.
+    combined so that known classes have about the same spread in all directions, and the surest rows
+    are merged by Ward's criterion, with some steps of k-means after it. All other rows join the
+    nearest group.
 
     Parameters
     ----------
@@ -58,6 +65,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         Position of the row nearest to the centre of each group.
     nearest_rows_ : list of ndarray
         Positions of the five rows nearest to each centre.
+    center_distances_ : ndarray of shape (n_rows,)
+        Distance of each row from the centre of its group.
     centroids_ : ndarray of shape (n_groups, n_features)
         In the whitened space.
     merge_tree_ : ndarray of shape (n_groups - 1, 4)
@@ -128,7 +137,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         self._names = column_names(X) or [f"feature_{i}" for i in range(rows.shape[1])]
         self._whitening = find_whitening(labeled, codes, rows)
         self._known_columns = ColumnSummary.of(labeled)
-        sample = _canonical_order(labeled)[:_MOST_ROWS]
+        sample = canonical_order(labeled)[:_MOST_ROWS]
         self.gap_ = typical_gap(
             self._whitening.apply(labeled[sample]), codes[sample], self._whitening.class_means
         )
@@ -161,6 +170,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
             [mapped[self.labels_ == g].mean(axis=0) for g in range(len(order))]
         )
         distances = np.linalg.norm(mapped - self.centroids_[self.labels_], axis=1)
+        self.center_distances_ = distances
         self.nearest_rows_ = []
         reaches = np.empty(len(order))
         for g in range(len(order)):
@@ -187,7 +197,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
             if scores.shape != (n_rows,):
                 raise ValueError(f"score must have shape ({n_rows},), got {scores.shape}")
             sure = scores >= np.quantile(scores, 1 - _SURE_SHARE)
-        order = _canonical_order(rows)
+        order = canonical_order(rows)
         chosen = order[sure[order]][:_MOST_ROWS]
         if self.n_groups != "auto" and len(chosen) < self.n_groups:
             chosen = order[:_MOST_ROWS]
@@ -201,8 +211,11 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         centroids = np.array(
             [mapped[groups == g].mean(axis=0) for g in range(int(groups.max()) + 1)]
         )
-        left = groups < 0
-        groups[left] = _distances(mapped[left], centroids).argmin(axis=1)
+        # A few steps of k-means correct rows that were merged early.
+        means = KMeans(len(centroids), init=centroids, n_init=1).fit(mapped[chosen])
+        groups = means.predict(mapped).astype(np.intp)
+        # Unused numbers, where k-means emptied a group, are closed up.
+        groups = np.unique(groups, return_inverse=True)[1]
         return groups
 
     def _show_stored(self) -> None:
@@ -212,6 +225,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         self.group_sizes_ = np.zeros(len(self.group_names_), dtype=np.intp)
         self.labels_ = np.zeros(0, dtype=np.intp)
         self.medoids_ = np.zeros(0, dtype=np.intp)
+        self.center_distances_ = np.zeros(0)
         self.nearest_rows_ = []
         self.merge_tree_ = merge_groups(self.centroids_, np.ones_like(self.group_sizes_))
         self._rows = np.zeros((0, self.n_features_in_))
@@ -230,7 +244,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         ndarray of shape (n_rows,)
             Indices into `group_names_`.
         """
-        distances = _distances(self._whitening.apply(self._check(X)), self.centroids_)
+        distances = distances_to(self._whitening.apply(self._check(X)), self.centroids_)
         nearest = distances.argmin(axis=1)
         places = [self._stored.names.index(name) for name in self.group_names_]
         reaches = np.array(self._stored.reaches)[places]
@@ -249,7 +263,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         ndarray of bool of shape (n_rows,)
         """
         mapped = self._whitening.apply(self._check(X))
-        distances = _distances(mapped, np.array(self._stored.centroids))
+        distances = distances_to(mapped, np.array(self._stored.centroids))
         far: NDArray[np.bool_] = np.all(distances > np.array(self._stored.reaches), axis=1)
         return far
 
@@ -277,7 +291,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         names = self._names if feature_names is None else list(feature_names)
         if len(names) != self.n_features_in_:
             raise ValueError(f"{self.n_features_in_} feature names are needed, got {len(names)}")
-        to_classes = _distances(self.centroids_, self._whitening.class_means)
+        to_classes = distances_to(self.centroids_, self._whitening.class_means)
         found = []
         for g, name in enumerate(self.group_names_):
             inside = self.labels_ == g
@@ -381,15 +395,3 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
     def _check_n_groups(self) -> None:
         if not (isinstance(self.n_groups, str) and self.n_groups == "auto"):
             check_int("n_groups", self.n_groups, 1)
-
-
-def _canonical_order(rows: NDArray[np.float64]) -> NDArray[np.intp]:
-    """An order that depends on the values of rows alone, and is random otherwise."""
-    order: NDArray[np.intp] = np.argsort(fingerprints(rows), kind="stable")
-    return order
-
-
-def _distances(rows: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance of each row to each centroid, without a table of three dimensions."""
-    columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
-    return np.column_stack(columns) if columns else np.empty((len(rows), 0))

@@ -39,6 +39,8 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
     max_depth: int | None
     min_samples_split: int
     min_samples_leaf: int
+    max_samples: int | float | None
+    max_bins: Any
     n_jobs: int | None
     random_state: Any
     verbose: int

@@ -65,7 +65,7 @@ def report_to_callbacks(fit: _Fit) -> _Fit:
             return fit(self, *arguments, **named)
         from sklearn.callback import with_callbacks
 
-        @with_callbacks
+        @with_callbacks  # type: ignore[untyped-decorator]
         def run(estimator: Any) -> Any:
             context = estimator._init_callback_context(max_subtasks=None)
             context.call_on_fit_task_begin(estimator=estimator)

@@ -12,7 +12,7 @@ from lacforest._coding.bins import check_max_bins
 from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
 from lacforest._contract.classifier import keyword_only_fit
-from lacforest._contract.shares import check_known_shares, find_deployment
+from lacforest._contract.shares import find_deployment
 from lacforest._contract.theta import check_theta
 from lacforest._growing.collect import mean_importances
 from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
@@ -29,6 +29,7 @@ from lacforest._input.parameters import (
     check_pseudo_cap,
     check_tree_parameters,
 )
+from lacforest._input.shares import check_known_shares
 from lacforest._input.training_data import check_training_rows
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._utils.rollback import unchanged_on_failure

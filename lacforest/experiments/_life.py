@@ -142,10 +142,10 @@ def mean_rows(
             group = None if by is None else getattr(job, by)
             values.setdefault((group, method), []).append(found)
     rows = []
-    for (group, method), found in values.items():
-        row: dict[str, Any] = {"group": group, "method": method, "runs": len(found)}
+    for (group, method), entries in values.items():
+        row: dict[str, Any] = {"group": group, "method": method, "runs": len(entries)}
         for measure in measures:
-            column = np.array([entry[measure] for entry in found if measure in entry], dtype=float)
+            column = np.array([entry[measure] for entry in entries if measure in entry])
             column = column[~np.isnan(column)]
             row[measure] = float(column.mean()) if len(column) else None
             row[f"{measure} error"] = (

@@ -1,4 +1,4 @@
-"""A confirmed class: after some verified rows of it are labelled, is it called by its name?"""
+"""A confirmed class: how many of its rows the next fit calls by name, after a few are labelled."""
 
 from __future__ import annotations
 

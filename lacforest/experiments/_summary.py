@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import Any
 
 from lacforest.experiments._tables import PrintedColumn
 from lacforest.experiments._theta import DENSE, LARGE, N_LABELED, N_UNLABELED, ThetaJob
+from lacforest.mixture.findings import FALSE_ALARMS
 
 Results = Sequence[tuple[ThetaJob, dict[str, Any]]]
 
@@ -15,7 +16,9 @@ DEFAULT = "auto"
 PEERS = ("km1", "km2")
 ALL = "all"
 _MOST_WORSE = 0.02
-_LEAST_COVERAGE = 0.8
+_LEAST_COVERAGE = 0.85
+_MOST_ERROR = 0.04
+_MOST_ALARMS = 0.05
 _MOST_TIME = 1 / 50
 _MOST_SOLVER_TIME = 1 / 100
 _MOST_SOLVER_ERROR = 0.005
@@ -28,19 +31,32 @@ def _error(result: dict[str, Any]) -> float:
 def _describe(results: Results, percents: Sequence[int]) -> dict[str, Any]:
     """Statistics of one method on some splits."""
     found = [result for _, result in results]
-    intervals = [(*result["interval"], result["theta"]) for result in found if result["interval"]]
+    intervals = [result for result in found if result["interval"]]
     return {
         "error": fmean(map(_error, found)),
         **{
             f"error_{percent}": fmean(_error(r) for job, r in results if job.percent == percent)
             for percent in percents
         },
+        "bias": fmean(result["estimate"] - result["theta"] for result in found),
         "seconds": fmean(result["seconds"] for result in found),
-        "coverage": fmean(low <= truth <= high for low, high, truth in intervals)
+        "coverage": _mean(_covers(result) for result in intervals),
+        "identified": _mean(r["identified"] for r in intervals if "identified" in r),
+        "identified_coverage": _mean(_covers(r) for r in intervals if r.get("identified")),
+        "width": median(high - low for low, high in (r["interval"] for r in intervals))
         if intervals
         else None,
-        "width": median(high - low for low, high, _ in intervals) if intervals else None,
     }
+
+
+def _covers(result: dict[str, Any]) -> bool:
+    low, high = result["interval"]
+    return bool(low <= result["theta"] <= high)
+
+
+def _mean(values: Iterable[bool]) -> float | None:
+    found = list(values)
+    return fmean(found) if found else None
 
 
 def make_table(results: Results) -> tuple[list[PrintedColumn], list[dict[str, Any]]]:
@@ -54,8 +70,11 @@ def make_table(results: Results) -> tuple[list[PrintedColumn], list[dict[str, An
         PrintedColumn("method", "method"),
         PrintedColumn("error", "error", ".4f"),
         *(PrintedColumn(f"at {p / 100:.2f}", f"error_{p}", ".4f") for p in percents),
+        PrintedColumn("bias", "bias", "+.3f"),
         PrintedColumn("seconds", "seconds", ".3f"),
         PrintedColumn("coverage", "coverage", ".0%"),
+        PrintedColumn("identified", "identified", ".0%"),
+        PrintedColumn("coverage there", "identified_coverage", ".0%"),
         PrintedColumn("width", "width", ".3f"),
     ]
     rows = []
@@ -74,8 +93,9 @@ def make_notes(results: Results) -> list[str]:
     """Notes for readers of the table."""
     notes = [
         "error: mean absolute error of theta, over all thetas and at each. coverage: share of "
-        "splits whose interval contains the true theta. width: median width of the interval. "
-        "seconds include the interval if there is one."
+        "splits whose interval contains the true theta. identified: share of splits for which "
+        "diagnose calls theta identifiable, and coverage there. width: median width of the "
+        "interval. seconds include the interval if there is one."
     ]
     shrunk = {
         (job.dataset, job.percent): (result["n_labeled"], result["n_unlabeled"])
@@ -106,15 +126,50 @@ def make_checks(rows: Sequence[dict[str, Any]], results: Results) -> list[str]:
             checks += _compare(table, peer)
         else:
             checks.append(f"not checked: errors of {peer}, which was not run.")
-    coverage = table[ALL, DEFAULT]["coverage"]
-    if coverage is None:
-        checks.append(f"not checked: coverage, because {DEFAULT} gave no intervals.")
-    else:
-        checks.append(
-            f"{_verdict(coverage >= _LEAST_COVERAGE)} the interval of {DEFAULT} contains the true "
-            f"theta in {coverage:.1%} of splits (target: at least {_LEAST_COVERAGE:.0%})."
-        )
+    error = table[ALL, DEFAULT]["error"]
+    checks.append(
+        f"{_verdict(error <= _MOST_ERROR)} the mean error of {DEFAULT} is {error:.4f} (target: at "
+        f"most {_MOST_ERROR})."
+    )
+    checks += [*_check_coverage(table), *_check_alarms(results)]
     return [*checks, *_compare_time(results), *_compare_with_forest(results)]
+
+
+def _check_coverage(table: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
+    """Coverage on each dataset, where theta is identified."""
+    own = {
+        name: row["identified_coverage"] if row["identified"] is not None else row["coverage"]
+        for (name, method), row in table.items()
+        if method == DEFAULT and name != ALL
+    }
+    found = {name: coverage for name, coverage in own.items() if coverage is not None}
+    if not found:
+        return [f"not checked: coverage, because {DEFAULT} gave no intervals."]
+    low = {name: coverage for name, coverage in found.items() if coverage < _LEAST_COVERAGE}
+    named = ", ".join(f"{name} {coverage:.0%}" for name, coverage in low.items())
+    return [
+        f"{_verdict(not low)} where theta is identified, the interval of {DEFAULT} contains it in "
+        f"at least {_LEAST_COVERAGE:.0%} of the splits on {len(found) - len(low)} of {len(found)} "
+        f"datasets (target: all){'; not on ' + named if low else ''}."
+    ]
+
+
+def _check_alarms(results: Results) -> list[str]:
+    """How often the test says "new" where nothing is new, and where something is."""
+    tested: dict[int, list[bool]] = {}
+    for job, result in results:
+        if job.method == DEFAULT and result.get("p_value") is not None:
+            tested.setdefault(job.percent, []).append(result["p_value"] <= FALSE_ALARMS)
+    if 0 not in tested:
+        return ["not checked: false alarms, because theta = 0 was not run."]
+    alarms = fmean(tested[0])
+    power = [f"{fmean(tested[p]):.0%} at {p / 100:g}" for p in sorted(tested) if p]
+    found = f", and finds new rows in {', '.join(power)}" if power else ""
+    return [
+        f"{_verdict(alarms <= _MOST_ALARMS)} where nothing is new, the test of it gives a false "
+        f"alarm in {alarms:.1%} of {len(tested[0])} splits (target: at most {_MOST_ALARMS:.0%})"
+        f"{found}."
+    ]
 
 
 def _compare(table: dict[tuple[str, str], dict[str, Any]], peer: str) -> list[str]:

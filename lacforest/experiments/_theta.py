@@ -16,13 +16,14 @@ from lacforest._utils.version import __version__
 from lacforest.ensemble import LACForestClassifier
 from lacforest.experiments._dense_qp import dense_theta, svc_scores
 from lacforest.experiments._runner import ResultsFile, run_jobs
-from lacforest.mixture import KernelMeanEmbedding, make_estimator
+from lacforest.mixture import KernelMeanEmbedding, RankMixture, ThetaEstimator, make_estimator
+from lacforest.mixture.checks import estimate_findings
 from lacforest.model_selection import AugmentedSplit, make_augmented_split
 
 DATASETS = ("segment", "texture", "optdigits", "satimage", "pendigits", "letter")
 METHODS = ("auto", "km1", "km2")
 INTERVALS = ("auto", "rank_mixture", "best_bin")
-PERCENTS = (10, 30, 50, 70, 90)
+PERCENTS = (0, 5, 10, 20, 50, 80)
 DENSE = "dense_qp"
 # The job that times the default estimator and a fit of the forest on a large synthetic table.
 LARGE = "large"
@@ -171,6 +172,7 @@ class ThetaExperiment:
             "seconds": seconds,
             "n_labeled": len(X),
             "n_unlabeled": len(X_unlabeled),
+            **_findings(estimator),
         }
 
     def run(self, results: ResultsFile) -> list[tuple[ThetaJob, dict[str, Any]]]:
@@ -178,6 +180,15 @@ class ThetaExperiment:
         jobs = make_jobs(self.options)
         found = run_jobs(jobs, self.run_job, results)
         return [(job, found[key]) for key, job in jobs.items()]
+
+
+def _findings(estimator: ThetaEstimator) -> dict[str, Any]:
+    """Whether theta is identifiable by `diagnose`, and the p-value of "nothing is new"."""
+    if not isinstance(estimator, RankMixture) or estimator.interval_ is None:
+        return {}
+    findings = estimate_findings(estimator, estimator.interval_)
+    levels = {found.topic: found.level for found in findings}
+    return {"identified": levels["identifiable"] == "ok", "p_value": estimator.p_value_}
 
 
 def _run_dense(split: AugmentedSplit) -> dict[str, Any]:

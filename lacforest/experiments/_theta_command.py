@@ -18,9 +18,9 @@ def percents(text: str) -> list[int]:
             value = 100 * float(entry)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{entry!r} is not a number") from None
-        if not 0.5 < value < 99.5 or abs(value - round(value)) > 1e-9:
+        if not -0.5 < value < 99.5 or abs(value - round(value)) > 1e-9:
             raise argparse.ArgumentTypeError(
-                f"{entry} is not one of 0.01, 0.02, ..., 0.99: theta must be a whole percentage"
+                f"{entry} is not one of 0, 0.01, ..., 0.99: theta must be a whole percentage"
             )
         found.append(round(value))
     return list(dict.fromkeys(found))

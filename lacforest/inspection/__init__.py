@@ -4,6 +4,7 @@ from lacforest.inspection._column_shift import ColumnShift, column_shift
 from lacforest.inspection._confusion import ConfusionDisplay
 from lacforest.inspection._decision_region import DecisionRegionDisplay
 from lacforest.inspection._explain import Explanation, Reason, explain
+from lacforest.inspection._history import draw_history
 from lacforest.inspection._importances import new_versus_known_importances
 from lacforest.inspection._novelty_histogram import NoveltyHistogramDisplay
 from lacforest.inspection._oscr import OSCRDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "ShapValues",
     "ThetaSensitivityDisplay",
     "column_shift",
+    "draw_history",
     "explain",
     "new_versus_known_importances",
     "permutation_importance",

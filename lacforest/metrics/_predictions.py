@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 from lacforest._input.ground_truth import read_truth, read_with_known
 from lacforest._input.labels import as_labels, check_labels, find_sentinel
 from lacforest._input.parameters import check_share
+from lacforest._input.shares import weights_to_shares
 from lacforest._input.weights import check_weight
 
 
@@ -206,6 +208,7 @@ def augmented_accuracy_score(
     theta: float,
     new_label: Any,
     unlabeled_label: Any,
+    known_shares: Mapping[Any, float] | None = None,
     sample_weight: Any = None,
 ) -> float:
     r"""Accuracy over known and new rows, estimated without a label of the new class.
@@ -218,7 +221,9 @@ def augmented_accuracy_score(
        - 1\{h(x) = new\} \bigr] + \operatorname{mean}_{unlabelled} 1\{h(x) = new\}.
 
     Its expectation is the accuracy of h on the distribution of the unlabelled rows, if h was not
-    fitted on these rows, `theta` is right, and labelled rows are a sample of the known rows.
+    fitted on these rows, `theta` is right, and labelled rows are a sample of the known rows. Where
+    known classes have other shares :math:`q_k` in deployment, the mean over labelled rows is
+    :math:`\sum_k q_k \operatorname{mean}_{labelled, y = k}`.
 
     Parameters
     ----------
@@ -232,8 +237,13 @@ def augmented_accuracy_score(
         Label of new rows in `y_pred`. It may equal `unlabeled_label`.
     unlabeled_label : object
         The label that marks unlabelled rows in `y_true`.
+    known_shares : dict, optional
+        Share of every known class among the known rows of deployment, by label, such as
+        ``dict(zip(forest.known_classes_, forest.known_shares_))``. By default those of labelled
+        rows. A class without labelled rows in `y_true` is left out, and the others share its part.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights of rows in the means over labelled and over unlabelled rows.
+        Weights of rows in the means over labelled and over unlabelled rows; with `known_shares`,
+        in the mean over the labelled rows of each class.
 
     Returns
     -------
@@ -245,7 +255,7 @@ def augmented_accuracy_score(
     Every unlabelled row that is called new counts as right, even if it is known. The
     share of such errors is estimated from the labelled rows and subtracted.
 
-    Compare classifiers by the same `theta`, because the score depends on it.
+    Compare classifiers by the same `theta` and `known_shares`, because the score depends on them.
 
     Examples
     --------
@@ -280,12 +290,13 @@ def augmented_accuracy_score(
         )
     called_new = find_sentinel(predicted, new_label)
     weight = check_weight(sample_weight, len(unlabeled))
-    if weight is None:
-        weight = np.ones(len(unlabeled))
+    weight = np.ones(len(unlabeled)) if weight is None else weight.copy()
     means = []
     for rows, kind in ((~unlabeled, "labelled"), (unlabeled, "unlabelled")):
         if not weight[rows].any():
             raise ValueError(f"sample_weight is zero for every {kind} row")
+        if known_shares is not None and kind == "labelled":
+            weight[rows] = weights_to_shares(labels, known_shares, weight[rows])
         means.append(np.average(called_new[rows], weights=weight[rows]))
     right = metrics.accuracy_score(labels, predicted[~unlabeled], sample_weight=weight[~unlabeled])
     return float(known_share * (right - means[0]) + means[1])

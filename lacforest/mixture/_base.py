@@ -136,9 +136,13 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
                 "of each are needed. Pass more rows, or theta as a number."
             )
         score_seed, bootstrap_seed = self._seeds()
+        columns = self._code(stack, columns)
         scores = self._score_stack(stack, n_labeled, weight, columns, score_seed)
         sides = Scores(scores[:n_labeled], scores[n_labeled:])
-        return self._fit_table(sides, weight, bootstrap_seed)
+        self._fit_table(sides, weight, bootstrap_seed)
+        if columns is not None:
+            self._test_novelty(columns, n_labeled, weight)
+        return self
 
     def fit_control(
         self,
@@ -167,9 +171,16 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         """
         self._check_parameters()
         score_seed, bootstrap_seed = self._seeds()
+        columns = self._code(stack, columns)
         scores = self._score_stack(stack, n_labeled, weight, columns, score_seed)
         sides = Scores(scores[n_labeled - n_control : n_labeled], scores[n_labeled:])
         return self._fit_table(sides, None, bootstrap_seed)
+
+    def _code(self, stack: RowStack, columns: CodedColumns | None) -> CodedColumns | None:
+        """The columns of the stack as rank codes where the scorer is the forest, otherwise None."""
+        if not isinstance(self.scorer, str) or self.scorer != "forest":
+            return None
+        return code_columns(stack, effective_n_jobs(self.n_jobs)) if columns is None else columns
 
     def _score_stack(
         self,
@@ -180,9 +191,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         seed: int,
     ) -> NDArray[np.float64]:
         """How much each row looks unlabelled, by models that did not see it."""
-        if isinstance(self.scorer, str) and self.scorer == "forest":
-            if columns is None:
-                columns = code_columns(stack, effective_n_jobs(self.n_jobs))
+        if columns is not None:
             return forest_scores(columns, n_labeled, seed, self.n_jobs, weight)
         return cross_fit_scores(self.scorer, stack.table(), n_labeled, self.cv, seed, self.n_jobs)
 
@@ -232,12 +241,12 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
             rng = np.random.default_rng(bootstrap_seed)
             samples = (table.resampled(rng) for _ in range(int(self.n_bootstrap)))
             self._ends = np.array([self._replicate(sample) for sample in samples])
-            self.interval_ = self._interval(self._ends)
+            self.interval_ = self._interval(self._ends, table)
         self.scores_ = scores
         self._table = table
         return self
 
-    def _interval(self, ends: NDArray[np.float64]) -> tuple[float, float]:
+    def _interval(self, ends: NDArray[np.float64], table: ScoreTable) -> tuple[float, float]:
         """Percentiles of the replicates, widened to contain the estimate itself."""
         tail = (1.0 - self.level) / 2.0
         low, high = np.quantile(ends[:, 0], tail), np.quantile(ends[:, 1], 1.0 - tail)
@@ -249,13 +258,19 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         check_int("n_bootstrap", self.n_bootstrap, 0)
         check_level(self.level)
 
+    def _test_novelty(
+        self, columns: CodedColumns, n_labeled: int, weight: NDArray[np.float64] | None
+    ) -> None:
+        """Test whether anything is new, where an estimator does so."""
+        return
+
     @abstractmethod
     def _estimate(self, table: ScoreTable) -> float:
         """Theta in [0, 1]; may store the starting point of `_replicate`."""
 
     @abstractmethod
-    def _replicate(self, table: ScoreTable) -> tuple[float, float]:
-        """Values of one bootstrap sample for the lower and the upper end of the interval."""
+    def _replicate(self, table: ScoreTable) -> tuple[float, ...]:
+        """Values of one bootstrap sample: for the lower and the upper end, then any others."""
 
     def ratio_curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ratio of the shares of unlabelled and labelled rows, among rows that look known.

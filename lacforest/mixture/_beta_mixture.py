@@ -127,6 +127,14 @@ def mixture_weights(
     return weights
 
 
+def log_likelihood(
+    counts: NDArray[np.float64], parts: NDArray[np.float64], weights: NDArray[np.float64]
+) -> float:
+    """Log-likelihood of the counts, as a sum over rows."""
+    seen = counts > 0
+    return float(counts[seen] @ np.log(parts[seen] @ weights))
+
+
 def _climb(
     shares: NDArray[np.float64], parts: Parts, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:

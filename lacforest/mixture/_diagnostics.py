@@ -6,20 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._input.tables import RowStack
+from lacforest._input.shares import check_known_shares, given_shares, weights_to_shares
 from lacforest.mixture._rank_mixture import RankMixture
-from lacforest.mixture.checks import estimate_findings
+from lacforest.mixture._share_mixture import ShareMixture
+from lacforest.mixture.checks import estimate_findings, rank_estimate
 from lacforest.mixture.findings import Finding
-
-# Smallest number of rows of a class whose share is checked.
-_CLASS_ROWS = 20
-# A class counts as shifted from this factor on.
-_SHIFT = 1.5
+from lacforest.mixture.share_finding import share_finding
 
 
 @dataclass(frozen=True)
@@ -36,17 +33,38 @@ class ThetaReport:
         "problem") and ``text``.
     estimator : RankMixture
         The fitted estimator.
+    shares : ShareMixture or None
+        The shares of the known classes; None if no labels were given. Where they have moved, theta
+        is the one under these shares.
     """
 
     theta: float
     interval: tuple[float, float]
     findings: tuple[Finding, ...]
     estimator: RankMixture
+    shares: ShareMixture | None = None
 
     @property
     def is_sound(self) -> bool:
         """Whether all checks are "ok"."""
         return all(finding.level == "ok" for finding in self.findings)
+
+    def row_weights(self, y: ArrayLike) -> NDArray[np.float64] | None:
+        """Weights of labelled rows under which their classes have the shares of deployment.
+
+        Other estimators of theta take them as ``sample_weight``. None if the shares have not moved.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_labeled,)
+            Labels of the rows.
+        """
+        shares = self.shares
+        if shares is None or not (shares.has_shifted_ or shares.known_shares is not None):
+            return None
+        labels = column_or_1d(y)
+        named = dict(zip(shares.classes_.tolist(), shares.known_shares_.tolist(), strict=True))
+        return weights_to_shares(labels, named, np.ones(len(labels))) * len(labels)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -60,6 +78,7 @@ def diagnose(
     X_unlabeled: ArrayLike,
     y: ArrayLike | None = None,
     *,
+    known_shares: Any = "auto",
     estimator: RankMixture | None = None,
     scorer: Any = "forest",
     level: float = 0.9,
@@ -79,11 +98,14 @@ def diagnose(
     X_unlabeled : like X, of shape (n_unlabeled, n_features)
         Unlabelled rows from deployment.
     y : array-like of shape (n_labeled,), optional
-        Labels. With them the share of every known class among unlabelled rows is compared with its
-        share among labelled ones, at the cost of one more estimate per class.
+        Labels. With them the shares of the known classes among unlabelled rows are estimated as
+        well. Where they differ from those of labelled rows, theta is estimated under the new
+        shares.
+    known_shares : "auto", "labeled", array-like or dict, default="auto"
+        As in `lacforest.LACForestClassifier`. "labeled" leaves the check of shares out.
     estimator : RankMixture, optional
-        An estimator that was fitted on these tables, such as ``forest.theta_estimator_``. By
-        default a new one is fitted.
+        An estimator that was fitted on these tables, such as ``forest.theta_estimator_``, whose
+        theta is kept. By default a new one is fitted.
     scorer : {"forest", "svc"} or classifier, default="forest"
         As in `RankMixture`.
     level : float, default=0.9
@@ -105,68 +127,38 @@ def diagnose(
     >>> report.is_sound
     True
     """
+    seed = int(check_random_state(random_state).randint(0, 2**31))
+    is_given = estimator is not None
     if estimator is None:
-        seed = int(check_random_state(random_state).randint(0, 2**31))
         estimator = RankMixture(scorer, level=level, random_state=seed, n_jobs=n_jobs)
-        stack, n_labeled, _ = estimator.stack_rows(X, X_unlabeled)
-        estimator.fit_stack(stack, n_labeled)
+        estimator.fit(X, X_unlabeled)
     else:
         check_is_fitted(estimator)
-        stack, n_labeled, _ = clone(estimator).stack_rows(X, X_unlabeled)
+        _, n_labeled, _ = clone(estimator).stack_rows(X, X_unlabeled)
         if n_labeled != len(estimator.scores_.labeled):
             raise ValueError(
                 f"estimator was fitted on {len(estimator.scores_.labeled)} labelled rows, but X "
                 f"has {n_labeled}"
             )
-    if estimator.interval_ is None:
+    theta, interval, shares = estimator.theta_, estimator.interval_, None
+    if interval is None:
         raise ValueError("estimator has no interval: fit it with n_bootstrap above 0")
-    findings = list(estimate_findings(estimator, estimator.interval_))
-    if y is not None:
-        findings.append(_class_shares(estimator, stack, y))
-    return ThetaReport(estimator.theta_, estimator.interval_, tuple(findings), estimator)
-
-
-def _class_shares(estimator: RankMixture, stack: RowStack, y: ArrayLike) -> Finding:
-    topic = "class shares"
-    labels = column_or_1d(y)
-    n_labeled = len(estimator.scores_.labeled)
-    if len(labels) != n_labeled:
-        raise ValueError(f"y has {len(labels)} labels, but X has {n_labeled} rows")
-    unlabeled = np.arange(n_labeled, stack.n_rows)
-    classes, counts = np.unique(labels, return_counts=True)
-    compared = classes[counts >= _CLASS_ROWS]
-    shares = counts[counts >= _CLASS_ROWS] / counts[counts >= _CLASS_ROWS].sum()
     found = []
-    for label in compared:
-        members = np.flatnonzero(labels == label)
-        fitted = clone(estimator)
-        fitted.fit_stack(stack.take(np.concatenate([members, unlabeled])), len(members))
-        assert fitted.interval_ is not None  # as of the estimator that it is a clone of
-        low, high = fitted.interval_
-        found.append((1.0 - fitted.theta_, 1.0 - high, 1.0 - low))
-    # Shares among known rows: a class that is rarer would otherwise look like a higher theta.
-    known = sum(share for share, _, _ in found)
-    rarer, commoner = [], []
-    for label, share, (_, least, most) in zip(compared, shares, found, strict=True):
-        if most * _SHIFT < share * known:
-            rarer.append(label)
-        elif least > _SHIFT * share * known:
-            commoner.append(label)
-    if rarer or commoner:
-        shifts = [
-            f"{word} in deployment than among labelled rows: {', '.join(map(str, names))}"
-            for word, names in (("rarer", rarer), ("more frequent", commoner))
-            if names
-        ]
-        return Finding(
-            topic,
-            "problem",
-            "; ".join(shifts) + ". The estimate assumes equal shares: pass sample_weight for "
-            "labelled rows, or sample them as they occur in deployment.",
-        )
-    return Finding(
-        topic,
-        "ok",
-        f"none of the {len(compared)} classes with at least {_CLASS_ROWS} labelled rows is clearly "
-        "rarer or more frequent in deployment.",
-    )
+    check_known_shares(known_shares)
+    given = None
+    if not isinstance(known_shares, str):
+        if y is None:
+            raise ValueError("known_shares are shares of classes: pass the labels y as well")
+        given = given_shares(known_shares, np.unique(column_or_1d(y)))
+    if y is not None and (given is not None or known_shares == "auto"):
+        shares = ShareMixture(known_shares=given, level=level, random_state=seed, n_jobs=n_jobs)
+        shares.fit(X, y, X_unlabeled)
+        if given is None:
+            found.append(share_finding(shares))
+        by_rank = rank_estimate(shares)
+        is_moved = given is not None or shares.has_shifted_
+        if is_moved and not is_given and by_rank is not None:
+            assert shares.interval_ is not None  # n_bootstrap is not 0
+            theta, interval, estimator = shares.theta_, shares.interval_, by_rank
+    findings = (*estimate_findings(estimator, interval), *found)
+    return ThetaReport(theta, interval, findings, estimator, shares)

@@ -36,6 +36,8 @@ MOST_SEEN = 0.8
 # The trees that tell all classes apart.
 N_CLASS_TREES = 150
 MIN_CLASS_LEAF = 3
+# The trees that score the other half of the rows.
+N_HALF_TREES = 50
 
 
 def row_words(columns: CodedColumns, first: int, end: int) -> NDArray[np.uint64]:
@@ -95,7 +97,7 @@ def forest_scores(
     chance = np.concatenate(
         [n_drawn / n_labeled * relative, np.full(n_sides[1], n_drawn / n_sides[1])]
     )
-    classes = (np.arange(n_rows) >= n_labeled).astype(np.uint16)
+    classes, _ = _unlabeled_side(n_labeled, n_rows)
     rules = GrowthRules(GiniCriterion(), _limits(columns, leaf_size(int(n_sides.min()))))
     table = GrowthTable(
         columns, classes, np.ones(n_rows, dtype=np.uint8), n_labeled=n_labeled, n_classes=2
@@ -103,6 +105,40 @@ def forest_scores(
     sums, times = _sum_out_of_bag(table, rules, chance, N_TREES, seed, n_jobs)
     # A row that no tree left out is possible only in samples of a few rows.
     return np.where(times > 0, sums[:, 1] / np.maximum(times, 1), 0.5)
+
+
+def half_scores(
+    columns: CodedColumns, n_labeled: int, seed: int, n_jobs: int | None
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Divide the rows into random halves, and score each by trees that saw the other one only.
+
+    Halves depend on what rows hold, not on their order.
+
+    Returns
+    -------
+    in_second : bool array of shape (n_rows,)
+    scores : float64 array of shape (n_rows,)
+        Mean share of unlabelled rows in the leaves that a row reaches.
+    """
+    n_rows = len(columns.columns[0])
+    classes, sides = _unlabeled_side(n_labeled, n_rows)
+    words = np.concatenate([row_words(columns, first, end) for first, end in sides])
+    half_seed, *seeds = np.random.SeedSequence(seed).generate_state(3, np.uint64).tolist()
+    mixed = (words ^ np.uint64(half_seed)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD1B54A32D192ED03)
+    in_second = (mixed >> np.uint64(63)).astype(np.bool_)
+    scores = np.empty(n_rows)
+    for seen, own_seed in ((~in_second, seeds[0]), (in_second, seeds[1])):
+        n_seen = np.bincount(classes[seen], minlength=2)
+        n_drawn = min(SAMPLE_SHARE * n_seen.min(), MAX_SAMPLE)
+        chance = np.where(seen, (n_drawn / np.maximum(n_seen, 1))[classes], 0.0)
+        rules = GrowthRules(GiniCriterion(), _limits(columns, leaf_size(int(n_seen.min()))))
+        table = GrowthTable(
+            columns, classes, np.ones(n_rows, dtype=np.uint8), n_labeled=n_labeled, n_classes=2
+        )
+        sums, times = _sum_out_of_bag(table, rules, chance, N_HALF_TREES, int(own_seed), n_jobs)
+        scores[~seen] = (sums[:, 1] / np.maximum(times, 1))[~seen]
+    return in_second, scores
 
 
 def class_scores(
@@ -138,6 +174,14 @@ def class_scores(
         rows.classes[:n_labeled].astype(np.intp),
         weight,
     )
+
+
+def _unlabeled_side(
+    n_labeled: int, n_rows: int
+) -> tuple[NDArray[np.uint16], tuple[tuple[int, int], tuple[int, int]]]:
+    """Class 1 for unlabelled rows, and the first and last row of each side."""
+    classes = (np.arange(n_rows) >= n_labeled).astype(np.uint16)
+    return classes, ((0, n_labeled), (n_labeled, n_rows))
 
 
 def _limits(columns: CodedColumns, min_leaf: int) -> TreeLimits:

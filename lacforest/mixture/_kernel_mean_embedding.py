@@ -143,14 +143,15 @@ class KernelMeanEmbedding(ThetaEstimator):
                 )
             )
         self.theta_ = float(np.mean([part.theta_ for part in parts]))
-        self.interval_ = None
-        if self.n_bootstrap > 0:
-            self.interval_ = self._interval(np.mean([part._ends for part in parts], axis=0))
         self.scores_ = Scores(
             np.concatenate([part.scores_.labeled for part in parts]),
             np.concatenate([part.scores_.unlabeled for part in parts]),
         )
         self._table = ScoreTable.of(self.scores_.labeled, self.scores_.unlabeled)
+        self.interval_ = None
+        if self.n_bootstrap > 0:
+            ends = np.mean([part._ends for part in parts], axis=0)
+            self.interval_ = self._interval(ends, self._table)
         return self
 
     def _fit_some(

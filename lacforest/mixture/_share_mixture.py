@@ -231,7 +231,7 @@ class ShareMixture(BaseEstimator):
             drawn = np.maximum(known + root @ rng.normal(size=len(known)), 0.0)
             table = _score_table(scores, drawn / drawn.sum() if drawn.any() else known)
             thetas.append(self._by_rank._replicate(table.resampled(rng)))
-        self.interval_ = self._by_rank._interval(np.array(thetas))
+        self.interval_ = self._by_rank._interval(np.array(thetas), _score_table(scores, known))
         return self
 
     def _check_parameters(self) -> None:

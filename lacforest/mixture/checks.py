@@ -17,7 +17,7 @@ from lacforest.mixture._beta_mixture import N_BINS, position_counts
 from lacforest.mixture._forest_scores import row_words
 from lacforest.mixture._rank_mixture import RankMixture
 from lacforest.mixture._share_mixture import ShareMixture
-from lacforest.mixture.findings import Finding
+from lacforest.mixture.findings import FALSE_ALARMS, Finding
 
 # New rows may make up this share of the unlabelled rows in a region that counts as known.
 _FEW_NEW = 0.05
@@ -25,6 +25,8 @@ _FEW_NEW = 0.05
 _REGION = 0.1
 # How far two readings of theta may lie apart before it is worth a word.
 _FAR = 0.1
+# How far theta may depend on the assumed overlap of new and known rows.
+_UNCERTAIN = 0.15
 # Below the first p-value a test of the assumption counsels caution, and below the second it calls
 # the data a problem. Scores of a forest are not independent, so small values occur by chance.
 _DOUBTFUL = 1e-3
@@ -51,7 +53,7 @@ def estimate_findings(
         Share of labelled rows that are among the unlabelled ones too.
     """
     return (
-        _something_new(interval[0], len(estimator.scores_.unlabeled)),
+        _something_new(interval[0], len(estimator.scores_.unlabeled), estimator.p_value_),
         _something_known(interval[1]),
         _identifiable(estimator),
         _agreement(estimator),
@@ -82,16 +84,26 @@ def rank_estimate(estimator: Any) -> RankMixture | None:
     return by_rank
 
 
-def _something_new(low: float, n_unlabeled: int) -> Finding:
+def _something_new(low: float, n_unlabeled: int, p_value: float | None) -> Finding:
     topic = "something new"
+    tested = "" if p_value is None else f" ({_test_text(p_value)})"
+    if p_value is not None and p_value <= FALSE_ALARMS and low < 0.5 / n_unlabeled:
+        return Finding(
+            topic, "ok", f"some unlabelled rows are new{tested}, but their share may be small."
+        )
     if low < 0.5 / n_unlabeled:
         return Finding(
             topic,
             "caution",
-            f"the data do not show whether any of the {n_unlabeled} unlabelled rows is new. More "
-            "unlabelled rows would narrow the interval.",
+            f"the data do not show whether any of the {n_unlabeled} unlabelled rows is new"
+            f"{tested}. More unlabelled rows would narrow the interval.",
         )
-    return Finding(topic, "ok", f"at least about {low:.1%} of the unlabelled rows are new.")
+    return Finding(topic, "ok", f"at least about {low:.1%} of the unlabelled rows are new{tested}.")
+
+
+def _test_text(p_value: float) -> str:
+    rate = f"the rate of false alarms is {FALSE_ALARMS:.0%}"
+    return f"p < 0.001; {rate}" if p_value < 0.001 else f"p = {p_value:.2g}; {rate}"
 
 
 def _something_known(high: float) -> Finding:
@@ -126,7 +138,7 @@ def _identifiable(estimator: RankMixture) -> Finding:
     topic = "identifiable"
     steep, flat = estimator.shape_range()
     region = known_region(estimator)
-    if region < _REGION or flat - steep > _FAR:
+    if region < _REGION or flat - steep > _UNCERTAIN:
         return Finding(
             topic,
             "caution",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 LEVELS = ("ok", "caution", "problem")
+# Rate of false alarms of the test of "nothing is new": it is rejected for p-values up to this one.
+FALSE_ALARMS = 0.05
 
 
 @dataclass(frozen=True)

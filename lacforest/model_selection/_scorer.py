@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lacforest._input.classifiers import find_classifier
 from lacforest._input.parameters import check_share
+from lacforest._input.shares import check_known_shares
 from lacforest.metrics import augmented_accuracy_score
 
 
@@ -16,6 +18,7 @@ class _AugmentedScorer:
 
     theta: float | Literal["fitted"]
     unlabeled_label: Any
+    known_shares: Mapping[Any, float] | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         classifier = find_classifier(estimator)
@@ -33,7 +36,18 @@ class _AugmentedScorer:
             theta=self._theta_of(classifier),
             new_label=classifier.new_label_,
             unlabeled_label=mark,
+            known_shares=self._shares_of(classifier),
         )
+
+    def _shares_of(self, classifier: Any) -> Mapping[Any, float] | None:
+        """The given shares, or those that the fitted theta belongs to."""
+        if self.known_shares is not None or self.theta != "fitted":
+            return self.known_shares
+        has_moved = getattr(classifier, "known_shares_interval_", None) is not None
+        if not has_moved and isinstance(getattr(classifier, "known_shares", "labeled"), str):
+            return None
+        shares = classifier.known_shares_.tolist()
+        return dict(zip(classifier.known_classes_.tolist(), shares, strict=True))
 
     def _theta_of(self, classifier: Any) -> float:
         if self.theta != "fitted":
@@ -49,7 +63,10 @@ class _AugmentedScorer:
 
 
 def make_augmented_scorer(
-    theta: float | Literal["fitted"], *, unlabeled_label: Any = None
+    theta: float | Literal["fitted"],
+    *,
+    known_shares: Mapping[Any, float] | None = None,
+    unlabeled_label: Any = None,
 ) -> _AugmentedScorer:
     """Make a scorer that estimates accuracy over known and new rows without labels of new rows.
 
@@ -62,6 +79,10 @@ def make_augmented_scorer(
     theta : float or "fitted"
         Share of new rows among unlabelled ones. Candidates must be compared by the same theta; see
         Notes. "fitted" uses the ``theta_`` that each fitted classifier estimated.
+    known_shares : dict, optional
+        Share of every known class among the known rows of deployment, by label. By default those of
+        labelled rows; if theta is "fitted", ``known_shares_`` of each classifier where they differ
+        from these.
     unlabeled_label : object, default=None
         The label of unlabelled rows in y. None means ``unlabeled_label`` of the classifier.
 
@@ -77,8 +98,10 @@ def make_augmented_scorer(
     that does well on labelled rows. If each candidate were scored by its own theta, the one with
     the lowest theta would win, and classifiers that never predict "new" would look best. Therefore
     pass a number: a known share, or one estimate of `lacforest.mixture.estimate_theta` for all
-    rows. A grid over ``theta`` of the forest is then ranked by that number and prefers thetas close
-    to it, so such a search cannot determine theta.
+    rows. Where known classes have other shares in deployment, take theta and ``known_shares`` from
+    one `lacforest.mixture.ShareMixture` fitted on all rows. A grid over ``theta`` of the forest is
+    then ranked by that number and prefers thetas close to it, so such a search cannot determine
+    theta.
 
     *"fitted"* is meant for `cross_validate` of one classifier, and for searches over parameters
     that do not affect the estimate: with an integer ``random_state``, all parameters of the forest
@@ -121,5 +144,10 @@ def make_augmented_scorer(
     if isinstance(theta, str):
         if theta != "fitted":
             raise ValueError(f'theta must be a number in [0, 1] or "fitted", got {theta!r}')
-        return _AugmentedScorer("fitted", unlabeled_label)
-    return _AugmentedScorer(check_share(theta), unlabeled_label)
+    else:
+        theta = check_share(theta)
+    if known_shares is not None:
+        if not isinstance(known_shares, Mapping):
+            raise TypeError(f"known_shares must be a dict of shares by label, got {known_shares!r}")
+        check_known_shares(known_shares)
+    return _AugmentedScorer(theta, unlabeled_label, known_shares)

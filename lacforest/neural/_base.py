@@ -25,8 +25,9 @@ from lacforest.neural._data import (
     check_fit_rows,
     check_prediction_rows,
     check_validation_rows,
-    find_theta_of_rows,
+    find_deployment_of_rows,
     hold_out,
+    weigh_validation,
 )
 from lacforest.neural._encoders import make_encoder
 from lacforest.neural._evaluation import encoded_rows
@@ -218,15 +219,24 @@ class BaseDeepClassifier(
                 rows = replace(rows, unlabeled=None)
             validation = check_validation_rows(self, X, rows.labels, X_val, y_val, X_unlabeled_val)
             entropy = run_entropy(self)
-            theta = find_theta_of_rows(theta_or_estimator, rows, entropy)
+            # Methods without theta or shares take none of the estimates.
+            shares = getattr(self, "known_shares", "labeled")
+            deployment = find_deployment_of_rows(theta_or_estimator, shares, rows, entropy)
+            theta = Theta(0.0) if deployment is None else deployment.theta
             if rows.unlabeled is not None:
                 warn_if_undetermined(theta, len(rows.unlabeled))
+            factor = None if deployment is None else deployment.rows.class_factor
+            if factor is not None:
+                rows = rows.with_class_factor(factor)
+                validation = weigh_validation(validation, factor)
             if validation is None and self._needs_held_out():
                 rows, validation = hold_out(
                     rows, self.validation_fraction, [*entropy, _OF_VALIDATION]
                 )
             self._store_labels(rows.labels)
-            if hasattr(self, "theta"):
+            if hasattr(self, "known_shares"):
+                self._store_deployment(deployment)
+            elif hasattr(self, "theta"):
                 self._store_theta(None if rows.unlabeled is None else theta)
             with private_generators(device):
                 self._train(rows, validation, theta, entropy, device)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lacforest._contract.classifier import ProbabilisticClassifierMixin
 from lacforest._input.parameters import check_int
+from lacforest._input.shares import check_known_shares
 from lacforest.neural._base import BaseDeepClassifier
 from lacforest.neural._data import FitRows
 from lacforest.neural._evaluation import (
@@ -86,6 +87,10 @@ class DeepLACForestClassifier(ProbabilisticClassifierMixin, BaseDeepClassifier):
         which gets flattened rows, at most 10,000 labelled and 10,000 unlabelled ones. "auto" is
         ``RankMixture()``; the paper's own route for its neural forest is
         ``KernelMeanEmbedding(subsample=1000, n_subsamples=10, n_bootstrap=0)``.
+    known_shares : "auto", "labeled", array-like or dict, default="auto"
+        Shares of the known classes among known rows of deployment, as in
+        `lacforest.LACForestClassifier`, estimated on the rows that theta is estimated on. Labelled
+        rows weigh by class accordingly in the loss and in the leaves.
     lambda_ce : float, default=1.0
         Weight of the cross entropy.
     leaf_memory : float in [0, 1), default=0.0
@@ -97,7 +102,7 @@ class DeepLACForestClassifier(ProbabilisticClassifierMixin, BaseDeepClassifier):
     Attributes
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
-theta_estimator_
+theta_estimator_, known_shares_, known_shares_interval_, share_shift_
         As in `lacforest.LACForestClassifier`.
     module_ : DeepForest
         The trained network: ``encoder``, ``forest`` and ``head``.
@@ -157,6 +162,7 @@ theta_estimator_
         *,
         depth: int = 6,
         theta: Any = "auto",
+        known_shares: Any = "auto",
         lambda_ce: float = 1.0,
         leaf_memory: float = 0.0,
         **training: Any,
@@ -165,6 +171,7 @@ theta_estimator_
         self.n_estimators = n_estimators
         self.depth = depth
         self.theta = theta
+        self.known_shares = known_shares
         self.lambda_ce = lambda_ce
         self.leaf_memory = leaf_memory
 
@@ -203,6 +210,7 @@ theta_estimator_
                 f"depth must be at most 16, got {self.depth!r}: each tree has 2 ** (depth - 1) "
                 "leaves"
             )
+        check_known_shares(self.known_shares)
         check_real("lambda_ce", self.lambda_ce, 0.0)
         check_real("leaf_memory", self.leaf_memory, 0.0)
         if self.leaf_memory >= 1.0:

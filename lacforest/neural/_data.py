@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from lacforest._contract.theta import Theta, find_theta
+from lacforest._contract.shares import Deployment, find_deployment
 from lacforest._input.labels import Labels, make_labels
 from lacforest._input.tables import (
     RowStack,
@@ -74,6 +74,11 @@ class FitRows:
             weight = torch.from_numpy(self.weight / self.weight.mean())
         n_classes = len(self.labels.known)
         return NetworkRows(self.labeled, codes, weight, self.unlabeled, theta, n_classes)
+
+    def with_class_factor(self, factor: NDArray[np.float64]) -> FitRows:
+        """The same rows, each labelled one weighing the factor of its class more."""
+        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
+        return replace(self, weight=weight * factor[self.codes])
 
     def take(self, rows: NDArray[np.intp], unlabeled: Rows | None) -> FitRows:
         """Some labelled rows, and other unlabelled ones."""
@@ -236,32 +241,59 @@ def hold_out(rows: FitRows, fraction: float, entropy: list[int]) -> tuple[FitRow
     return rows.take(kept, unlabeled_kept), validation
 
 
-def find_theta_of_rows(theta: Any, rows: FitRows, entropy: list[int]) -> Theta:
-    """Theta as given, or estimated on flattened rows, at most 10,000 of either side."""
-    if isinstance(theta, float) or rows.unlabeled is None:
-        return Theta(theta if isinstance(theta, float) else 0.0)
-    rng = np.random.default_rng([*entropy, 1])
-    chosen = [
-        np.arange(len(side))
-        if len(side) <= _THETA_ROWS
-        else np.sort(rng.choice(len(side), _THETA_ROWS, replace=False))
-        for side in (rows.labeled, rows.unlabeled)
-    ]
-    tables = [
-        side.take(numbers).flatten(1).cpu().numpy()
-        for side, numbers in zip((rows.labeled, rows.unlabeled), chosen, strict=True)
-    ]
-    weight = rows.sampling_weight
+def weigh_validation(
+    validation: ValidationRows | None, factor: NDArray[np.float64]
+) -> ValidationRows | None:
+    """Given validation rows, those of known classes weighted to their shares in deployment.
+
+    Only an estimate of the accuracy needs this: where all rows have labels, they are what they are.
+    """
+    if validation is None or validation.unlabeled is None:
+        return validation
+    weight = np.ones(len(validation.codes)) if validation.weight is None else validation.weight
+    return replace(validation, weight=weight * factor[validation.codes])
+
+
+def find_deployment_of_rows(
+    theta: Any, known_shares: Any, rows: FitRows, entropy: list[int]
+) -> Deployment | None:
+    """Theta and shares of known classes, on flattened rows, at most 10,000 of either side.
+
+    None without unlabelled rows.
+    """
+    if rows.unlabeled is None:
+        return None
+    sides = (rows.labeled, rows.unlabeled)
+    is_given = isinstance(theta, float) and isinstance(known_shares, str)
+    if is_given and known_shares == "labeled":
+        # Nothing is estimated, so no row is read.
+        chosen = [np.arange(len(rows.labeled)), np.arange(0)]
+        tables = [np.zeros((len(numbers), 1)) for numbers in chosen]
+    else:
+        rng = np.random.default_rng([*entropy, 1])
+        chosen = [
+            np.arange(len(side))
+            if len(side) <= _THETA_ROWS
+            else np.sort(rng.choice(len(side), _THETA_ROWS, replace=False))
+            for side in sides
+        ]
+        tables = [
+            side.take(numbers).flatten(1).cpu().numpy()
+            for side, numbers in zip(sides, chosen, strict=True)
+        ]
+    weight, n_known = rows.sampling_weight, len(rows.labels.known)
+    codes = np.append(rows.codes[chosen[0]], np.full(len(chosen[1]), n_known))
     stack = TrainingRows(
         table=RowStack(tables),
-        classes=np.zeros(0, dtype=np.uint16),
+        classes=codes.astype(np.uint16),
         weight=None,
         sampling_weight=None if weight is None else weight[chosen[0]],
         n_labeled=len(chosen[0]),
         n_unlabeled=len(chosen[1]),
-        n_known=len(rows.labels.known),
+        n_known=n_known,
     )
-    return find_theta(theta, stack, None, np.array(entropy, dtype=np.uint32), None)
+    words = np.array(entropy, dtype=np.uint32)
+    return find_deployment(theta, known_shares, stack, rows.labels.known, None, words, None)
 
 
 def fingerprint(rows: Rows | None) -> int | None:

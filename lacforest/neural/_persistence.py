@@ -14,6 +14,7 @@ from lacforest._model.classifier_header import (
     restore_classifier,
 )
 from lacforest._model.container import ModelFileError, naming_the_file
+from lacforest._model.deployment_header import encode_deployment, restore_deployment
 from lacforest.neural._files import read_tensors, write_tensors
 from lacforest.neural._settings import find_device
 from lacforest.neural._stored_checks import (
@@ -47,6 +48,7 @@ def save_classifier(estimator: Any, path: str | os.PathLike[str]) -> None:
         "input_shape": list(estimator.input_shape_),
         "sizes": [estimator.module_.n_features, len(estimator.known_classes_)],
         "training": {name: getattr(estimator, name) for name in _TRAINING},
+        "deployment": encode_deployment(estimator) if hasattr(estimator, "known_shares") else None,
     }
     tensors = {f"module.{name}": value for name, value in estimator.module_.state_dict().items()}
     for key, values in estimator._tensors().items():
@@ -88,6 +90,8 @@ def load_classifier(
         estimator = cls(**parameters)
         estimator._check_parameters()
         restore_classifier(estimator, header)
+        if hasattr(estimator, "known_shares"):
+            restore_deployment(estimator, header.get("deployment"))
         _restore_network(estimator, header, tensors, found)
     return estimator
 

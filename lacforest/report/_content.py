@@ -88,6 +88,7 @@ def write_report(
         _quality(forest, X, y_true),
         _pictures(forest, X, y_true, training),
         _checks(forest, diagnosis),
+        _shares(forest),
         _shift(forest, feature_names),
         _importances(forest, feature_names),
         _newest(novelty, predicted),
@@ -112,6 +113,22 @@ def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
         f"{share}. An estimated {forest.theta_:.1%} of the unlabelled rows of the fit were new "
         f"(interval {low:.1%} to {high:.1%})."
     )
+
+
+def _shares(forest: BaseLACForest) -> Section | None:
+    """Shares of the known classes in deployment, the largest first."""
+    shares, ends = forest.known_shares_, forest.known_shares_interval_
+    if shares is None:
+        return None
+    rows = []
+    for k in np.argsort(-shares, kind="stable")[:_MOST_ROWS]:
+        interval = "" if ends is None else f"{ends[k][0]:.1%} to {ends[k][1]:.1%}"
+        rows.append((str(forest.known_classes_[k]), f"{shares[k]:.1%}", interval))
+    text = "Shares of the known classes among the known unlabelled rows of the fit."
+    if ends is not None:
+        text += " They were estimated, because they differ from those of the labelled rows."
+    table = Table(("class", "share", "interval"), rows)
+    return Section("How frequent are known classes?", text, table=table)
 
 
 def _cards(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> list[Card]:

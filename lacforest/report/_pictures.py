@@ -71,7 +71,7 @@ def draw(
     return Picture(images[0], images[1], alt, caption)
 
 
-def _shared_style() -> dict[str, Any]:
+def _shared_style() -> Any:
     from matplotlib import font_manager
 
     installed = {font.name for font in font_manager.fontManager.ttflist}

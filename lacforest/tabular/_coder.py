@@ -160,7 +160,7 @@ class TableCoder:
     @property
     def texts_of_codes(self) -> dict[str, tuple[str, ...]]:
         """Texts that the codes 0, 1, 2 and so on of a feature stand for, by its name."""
-        found = {}
+        found: dict[str, tuple[str, ...]] = {}
         for column in self.columns_:
             if column.kind == "boolean":
                 found[column.name] = ("false", "true")

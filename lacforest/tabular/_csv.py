@@ -83,6 +83,15 @@ class CsvFile:
                 raise TableError(*self._faults({}) or [self._refused("it is not UTF-8 text")])
         return table
 
+    def head(self, text: Collection[str]) -> Any:
+        """The first megabytes as an Arrow table; columns in `text` are read as text."""
+        arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")
+        types = {name: arrow.string() for name in text}
+        with self._open_for_arrow({}) as file:
+            for batch in arrow_csv.open_csv(file, **self._options(types, None)):
+                return arrow.Table.from_batches([batch])
+        raise TableError(f"{self._place} has no rows")
+
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
         """The given columns as Arrow tables of a few megabytes each."""
         arrow, arrow_csv = load_extra("pyarrow"), load_extra("pyarrow.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,8 +25,9 @@ from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._from_files import coded_files, fit_source
 from lacforest.tabular._place import Place, TableLike
-from lacforest.tabular._reading import iter_table
+from lacforest.tabular._reading import iter_table, places_of
 from lacforest.tabular.kinds import Kind
 
 PREDICTED, NOVELTY = "predicted_label", "novelty_score"
@@ -164,6 +165,59 @@ class TabularModel:
         self.coder, self.target, self.notes = coder, target, coder.notes_
         self.version = __version__
         return tables
+
+    def fit_files(
+        self,
+        labeled: TableLike | Sequence[TableLike | Place],
+        target: str,
+        unlabeled: TableLike | Sequence[TableLike | Place],
+        *,
+        max_memory: int = 2 * 2**30,
+        folder: str | os.PathLike[str] | None = None,
+        encoding: str = "utf-8",
+    ) -> Self:
+        """Grow the forest on two files that need not fit in memory.
+
+        Parquet files are read by batches of row groups and CSV files in chunks, twice: first for
+        labels, a sample of 200,000 rows by hash and the distinct values of columns, then to code
+        every row by bins, one byte per cell, in a file that is mapped into memory. Columns, their
+        categories, quantiles and theta come from the sample: a text that it does not hold counts as
+        missing.
+
+        Parameters
+        ----------
+        labeled : str or path-like, or a sequence of them
+            Files of labelled rows, as in `read_table`.
+        target : str
+            The column of labels.
+        unlabeled : str or path-like, or a sequence of them
+            Files of unlabelled rows from deployment, with the same columns.
+        max_memory : int, default=2 * 2**30
+            Bytes that the fit may use, the mapped codes aside. They determine how many rows are
+            read at a time and, unless the forest has `max_samples`, how many rows each tree is
+            grown on: `max_samples` is set to that number.
+        folder : str or path-like, optional
+            Where codes are written, one byte per row and feature; by default the folder for
+            temporary files. The file has no name, so that nothing is left of it.
+        encoding : str, default="utf-8"
+            Encoding of CSV files.
+
+        Returns
+        -------
+        self
+        """
+        if self.calibration_size is not None:
+            raise ValueError(
+                "rows for calibration are held out of tables in memory only: fit on frames, or "
+                "without calibration_size"
+            )
+        coder = copy.copy(self.coder)  # keep the old one if the fit fails
+        places = places_of(labeled), places_of(unlabeled)
+        with coded_files(coder, places, target, max_memory, folder, encoding) as source:
+            fit_source(self.forest, source, max_memory)
+        self.coder, self.target, self.notes = coder, target, coder.notes_
+        self.version = __version__
+        return self
 
     def predict(
         self,

@@ -19,6 +19,8 @@ from lacforest.tabular.kinds import Kind
 # The name of an unnamed index in Parquet files of pandas: row numbers, not data.
 _INDEX = re.compile(r"__index_level_\d+__")
 _ROWS_PER_PIECE = 100_000
+# Rows that show the kinds of columns.
+_HEAD_ROWS = 50_000
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 
 
@@ -51,7 +53,7 @@ def read_table(
     -------
     pandas.DataFrame
     """
-    places = _places_of(table)
+    places = places_of(table)
     problems, frames = Problems(), []
     for place in places:
         with problems.collecting():
@@ -73,7 +75,7 @@ def read_table(
 
 def table_columns(table: TableLike | Place, encoding: str = "utf-8") -> list[str]:
     """The names of the columns of a table, read without its rows where the format allows it."""
-    (place,) = _places_of(table)
+    (place,) = places_of(table)
     if place.form in ("csv", "tsv"):
         return CsvFile(place, encoding, ()).columns
     if place.form == "jsonl":
@@ -84,6 +86,40 @@ def table_columns(table: TableLike | Place, encoding: str = "utf-8") -> list[str
         with open_arrow(place) as file:
             return _without_index(file.columns)
     return list(_read_place(place, (), (), encoding).columns)
+
+
+def read_head(
+    place: Place,
+    *,
+    text: Collection[str] = (),
+    missing: Collection[str] = (),
+    encoding: str = "utf-8",
+) -> Any:
+    """The first rows of a table, as many as one piece of its file holds.
+
+    Parameters
+    ----------
+    place : Place
+    text, missing, encoding
+        As in `read_table`.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    if place.form in ("csv", "tsv"):
+        csv_file = CsvFile(place, encoding, missing)
+        return to_frame(csv_file.head([name for name in text if name in csv_file.columns]))
+    if place.form in ("npz", "excel"):
+        return _read_place(place, text, missing, encoding)
+    if place.form in ("parquet", "feather"):
+        with open_arrow(place) as file:
+            for batch in file.batches(_without_index(file.columns), _HEAD_ROWS):
+                return to_frame(batch)
+    else:
+        for piece in _loose_pieces(place, _HEAD_ROWS):
+            return _with_dates(piece, text)
+    raise TableError(f"{place} has no rows")
 
 
 def iter_table(
@@ -112,7 +148,7 @@ def iter_table(
     ------
     pandas.DataFrame
     """
-    (place,) = _places_of(table)
+    (place,) = places_of(table)
     found = False
     for piece in _pieces(place, kinds, chunk_rows, missing, encoding):
         found = True
@@ -121,7 +157,8 @@ def iter_table(
         raise TableError(f"{place} has no rows")
 
 
-def _places_of(table: Any) -> list[Place]:
+def places_of(table: Any) -> list[Place]:
+    """The tables that a user names, or those that were found already."""
     tables = [table] if isinstance(table, Place) else table
     if not isinstance(tables, str) and isinstance(tables, Sequence):
         places = []

@@ -138,7 +138,7 @@ def test_text_and_checks(run):
     lines = text.splitlines()
     assert lines[0].split() == [
         *("dataset", "method", "error", "at", "0.30", "at", "0.50"),
-        *("seconds", "coverage", "width"),
+        *("bias", "seconds", "coverage", "identified", "coverage", "there", "width"),
     ]
     assert lines[1].split()[:5] == ["one", "auto", "0.0100", "0.0100", "0.0100"]
     assert lines[3].split()[-2:] == ["-", "-"]
@@ -151,8 +151,10 @@ def test_text_and_checks(run):
         "  holds: the mean error of auto is 0.0100, that of km2 0.0200 (target: at most that).",
         "  holds: the error of auto minus that of km2 is at most -0.0100, on one (target: at most "
         "+0.02).",
-        "  holds: the interval of auto contains the true theta in 100.0% of splits (target: at "
-        "least 80%).",
+        "  holds: the mean error of auto is 0.0100 (target: at most 0.04).",
+        "  holds: where theta is identified, the interval of auto contains it in at least 85% of "
+        "the splits on 2 of 2 datasets (target: all).",
+        "  not checked: false alarms, because theta = 0 was not run.",
         "  not checked: time compared with the dense QP. Pass --dense-qp 1 to measure it.",
     ]
 
@@ -165,7 +167,7 @@ def test_other_formats(run):
     parsed = json.loads(run(*SHORT, "--format", "json").out)
     assert len(parsed["table"]) == 9
     assert parsed["table"][2]["coverage"] is None
-    assert len(parsed["checks"]) == 6
+    assert len(parsed["checks"]) == 8
     assert parsed["notes"]
 
 
@@ -204,14 +206,37 @@ def test_targets_that_fail():
         "FAILS: the error of auto minus that of km1 is at most +0.0400, on one (target: at most "
         "+0.02).",
         "not checked: errors of km2, which was not run.",
-        "FAILS: the interval of auto contains the true theta in 0.0% of splits (target: at least "
-        "80%).",
+        "FAILS: the mean error of auto is 0.0500 (target: at most 0.04).",
+        "FAILS: where theta is identified, the interval of auto contains it in at least 85% of the "
+        "splits on 0 of 2 datasets (target: all); not on one 0%, two 0%.",
+        "not checked: false alarms, because theta = 0 was not run.",
         "FAILS: auto takes 1.000 s and the estimate with a dense QP 40.0 s, a ratio of 1/40, on 2 "
         "splits (target: at most 1/50).",
         "FAILS: km2 solves its QPs in 1.000 s and a dense solver in 30.0 s on the same scores, a "
         "ratio of 1/30 (target: at most 1/100), and theta differs by at most 0.0000 (target: at "
         "most 0.005).",
     ]
+
+
+def test_false_alarms_and_coverage_where_theta_is_identified():
+    results = make_results(auto=((0.0, 0.0), 1.0, True))
+    for number, (job, result) in enumerate(results):
+        # The interval misses theta on the second table, where it is not identified.
+        result.update(identified=number == 0, p_value=0.001)
+        results[number] = (job, result | ({"interval": [0.0, 0.1]} if number else {}))
+    for p_value in (0.05, 0.06):
+        for name in ("one", "two"):
+            result = results[0][1] | {"theta": 0.0, "interval": [0.0, 0.1], "p_value": p_value}
+            results.append((ThetaJob(name, 0, round(100 * p_value), "auto"), result))
+    checks = checks_of(results)
+    assert checks[3] == (
+        "holds: where theta is identified, the interval of auto contains it in at least 85% of the "
+        "splits on 2 of 2 datasets (target: all)."
+    )
+    assert checks[4] == (
+        "FAILS: where nothing is new, the test of it gives a false alarm in 50.0% of 4 splits "
+        "(target: at most 5%), and finds new rows in 100% at 0.5."
+    )
 
 
 @pytest.mark.parametrize(("seconds", "word"), [(1.0, "holds"), (2.0, "FAILS")])
@@ -227,7 +252,7 @@ def test_time_of_a_large_table(seconds, word):
 
 def test_targets_that_hold_or_cannot_be_checked():
     results = make_results(auto=((0.05, 0.05), 0.5, None), dense_qp=((0.0, 0.0), 40.0, None))
-    *_, coverage, seconds, _ = checks_of(results)
+    *_, coverage, _, seconds, _ = checks_of(results)
     assert coverage == "not checked: coverage, because auto gave no intervals."
     assert seconds.startswith("holds: auto takes 0.500 s and the estimate with a dense QP 40.0 s")
     assert checks_of(make_results(km1=((0.1, 0.1), 1.0, True))) == [
@@ -273,7 +298,7 @@ def test_a_stopped_run_goes_on(run, fits, folder, monkeypatch):
     assert len(fits) == n_jobs + 1
 
     def without_time(text):
-        return [line.split()[:5] + line.split()[6:] for line in text.splitlines()[:10]]
+        return [line.split()[:6] + line.split()[7:] for line in text.splitlines()[:10]]
 
     assert without_time(resumed) == without_time(whole)
     assert resumed.split("Checks:")[1] == whole.split("Checks:")[1]
@@ -306,7 +331,7 @@ def test_mistakes_are_one_line(run, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--thetas", "0"], "0 is not one of 0.01, 0.02, ..., 0.99"),
+        (["--thetas", "1"], "1 is not one of 0, 0.01, ..., 0.99"),
         (["--thetas", "0.125"], "theta must be a whole percentage"),
         (["--thetas", "nan"], "nan is not one of"),
         (["--thetas", "half"], "'half' is not a number"),
@@ -328,7 +353,7 @@ def test_help_shows_defaults(capsys):
         command.main(["theta", "--help"])
     out = " ".join(capsys.readouterr().out.split())
     assert "auto,km1,km2" in out
-    assert "0.1,0.3,0.5,0.7,0.9" in out
+    assert "0,0.05,0.1,0.2,0.5,0.8" in out
 
 
 def test_tables_without_sections():

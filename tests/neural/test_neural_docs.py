@@ -9,7 +9,7 @@ import pytest
 
 import lacforest.neural
 
-PAGE = Path(__file__).parents[2] / "docs" / "neural.rst"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def modules():
@@ -22,9 +22,10 @@ def test_examples_in_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_examples_on_the_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["neural.rst", "hybrid.rst"])
+def test_examples_on_the_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = doctest.testfile(str(PAGE), module_relative=False)
+    result = doctest.testfile(str(DOCS / page), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
 

@@ -107,3 +107,17 @@ def augmented_accuracy(y_true, y_pred, theta, new, unlabeled):
     gain = sum((label == predicted) - (predicted == new) for label, predicted in labeled)
     called_new = share(predicted == new for label, predicted in rows if label == unlabeled)
     return (1 - Fraction(theta)) * Fraction(gain, len(labeled)) + called_new
+
+
+def augmented_accuracy_by_shares(y_true, y_pred, theta, new, unlabeled, shares):
+    """The same with known classes in the given shares; classes without rows are left out."""
+    rows = list(zip(y_true, y_pred, strict=True))
+    present = sorted({label for label in y_true if label != unlabeled})
+    total = sum(Fraction(shares[label]) for label in present)
+    gain = Fraction(0)
+    for label in present:
+        answers = [predicted for truth, predicted in rows if truth == label]
+        points = sum((predicted == label) - (predicted == new) for predicted in answers)
+        gain += Fraction(shares[label]) / total * Fraction(points, len(answers))
+    called_new = share(predicted == new for label, predicted in rows if label == unlabeled)
+    return (1 - Fraction(theta)) * gain + called_new

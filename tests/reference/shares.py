@@ -7,6 +7,7 @@ from reference.mixture import position_counts
 
 N_BINS = 25
 N_POWERS = 8
+PRIOR_ROWS = 10
 
 
 def augmented_shares(counts, n_unlabeled, ratios):
@@ -61,7 +62,10 @@ def maximise(counts, parts, n_steps=4000):
 
 
 def counts_and_parts(labeled, unlabeled, classes, known, lowest=5.0):
-    """Unlabelled rows by (group, bin), and what each component expects there."""
+    """Unlabelled rows by (group, bin), and what each component expects there.
+
+    Ten more rows of known class follow, one cell per class: the prior.
+    """
     n_known = len(known)
     sizes = [classes.count(k) for k in range(n_known)]
     ratio = [
@@ -84,4 +88,7 @@ def counts_and_parts(labeled, unlabeled, classes, known, lowest=5.0):
             new = [0.0] * (N_POWERS * n_known)
             new[j * N_POWERS : (j + 1) * N_POWERS] = powers[b]
             parts.append([share / N_BINS for share in confusion] + new)
+    for k in range(n_known):
+        counts.append(PRIOR_ROWS * sizes[k] / len(classes))
+        parts.append([float(k == i) for i in range(len(parts[0]))])
     return counts, parts

@@ -41,6 +41,36 @@ def test_estimate_and_its_naive_twin(rows, theta):
     assert estimated(y_true, y_pred, theta) == pytest.approx(expected, abs=1e-12)
 
 
+quarters = st.permutations([0.25, 0.5, 0.25]).map(lambda given: dict(enumerate(given)))
+
+
+@given(labels_and_answers, shares, quarters)
+def test_known_classes_in_other_shares(rows, theta, known_shares):
+    y_true, y_pred = zip(*rows, strict=True)
+    assume(0 < sum(label == 99 for label in y_true) < len(rows))
+    expected = naive.augmented_accuracy_by_shares(y_true, y_pred, theta, -1, 99, known_shares)
+    found = augmented_accuracy_score(
+        y_true, y_pred, theta=theta, new_label=-1, unlabeled_label=99, known_shares=known_shares
+    )
+    assert found == pytest.approx(float(expected), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("known_shares", "error", "message"),
+    [
+        ({0: 1.0}, ValueError, r"known_shares lacks the classes \[1\]: give each a share"),
+        ({0: 0.5, 1: 0.4}, ValueError, "known_shares must sum to 1, but their sum is 0.9"),
+        ({0: 1.5, 1: -0.5}, ValueError, "known_shares must be finite and not negative, got -0.5"),
+        ({0: 0.0, 1: 0.0, 2: 1.0}, ValueError, "known_shares is zero for every class that has"),
+        ([0.5, 0.5], TypeError, "known_shares must be a dict of shares by label"),
+    ],
+)
+def test_bad_shares(known_shares, error, message):
+    options = {"theta": 0.5, "new_label": -1, "unlabeled_label": 99, "known_shares": known_shares}
+    with pytest.raises(error, match=message):
+        augmented_accuracy_score([0, 1, 99], [0, 1, -1], **options)
+
+
 @given(labels_and_answers, shares, st.data())
 def test_a_weight_is_a_number_of_rows(rows, theta, data):
     assume(0 < sum(label == 99 for label, _ in rows) < len(rows))
@@ -190,6 +220,25 @@ def test_scorer_is_the_estimate():
     apart = small_forest(unlabeled_label=None)
     apart.fit(split.X_labeled, split.y_labeled, X_unlabeled=split.X_unlabeled)
     assert make_augmented_scorer(0.3, unlabeled_label=-1)(apart, X, y) == expected
+
+
+def test_scorer_by_shares():
+    X, y, split = marked_digits()
+    forest = small_forest().fit(X, y)
+    labels = np.unique(split.y_labeled).tolist()
+    known_shares = {label: 1 / len(labels) for label in labels}
+    options = {"theta": 0.3, "known_shares": known_shares}
+    expected = augmented_accuracy_score(
+        y, forest.predict(X), new_label=-1, unlabeled_label=-1, **options
+    )
+    assert make_augmented_scorer(**options)(forest, X, y) == expected
+    # The shares of a fit belong to its theta.
+    skewed = {label: (0.6 if label == labels[0] else 0.4 / (len(labels) - 1)) for label in labels}
+    moved = small_forest(theta="auto", known_shares=skewed).fit(X, y)
+    by_hand = make_augmented_scorer(moved.theta_, known_shares=skewed)(moved, X, y)
+    assert make_augmented_scorer("fitted")(moved, X, y) == pytest.approx(by_hand, abs=1e-12)
+    with pytest.raises(TypeError, match="known_shares must be a dict of shares by label"):
+        make_augmented_scorer(0.3, known_shares=[0.5, 0.5])
 
 
 def test_fitted_theta():

@@ -86,25 +86,42 @@ def test_a_class_that_is_rarer_in_deployment():
     rng = np.random.default_rng(4)
     X, y = blobs(rng, 300, 300, 0), np.repeat(["common", "rare"], 300)
     report = diagnose(X, blobs(rng, 500, 20, 300), y, random_state=0)
-    assert levels(report)["class shares"] == "problem"
-    assert "rarer in deployment than among labelled rows: rare" in text_of(report, "class shares")
+    assert levels(report)["class shares"] == "caution"
+    text = text_of(report, "class shares")
+    assert "other shares than labelled (shift " in text
+    assert "common 50% -> 9" in text
+    assert "pass them as known_shares" in text
+    assert not report.is_sound
+    # Theta is that under the shares: 300 of 820 rows are new.
+    assert report.theta == pytest.approx(300 / 820, abs=0.04)
+    assert report.theta == report.shares.theta_ == report.estimator.theta_
+    assert report.interval[0] <= report.theta <= report.interval[1]
+    assert report.shares.known_shares_[1] == pytest.approx(20 / 520, abs=0.03)
 
 
-def test_a_class_that_is_more_frequent_in_deployment():
+def test_a_given_estimator_keeps_its_theta_where_shares_have_moved():
     rng = np.random.default_rng(5)
     X, y = blobs(rng, 500, 60, 0), np.repeat([0, 1], [500, 60])
-    report = diagnose(X, blobs(rng, 200, 500, 200), y, random_state=0)
-    assert "more frequent in deployment than among labelled rows: 1" in text_of(
-        report, "class shares"
-    )
+    U = blobs(rng, 200, 500, 200)
+    fitted = RankMixture(random_state=0).fit(X, U)
+    report = diagnose(X, U, y, estimator=fitted, random_state=0)
+    assert report.theta == fitted.theta_
+    assert report.shares.has_shifted_
+    assert "1 11% -> 7" in text_of(report, "class shares")
 
 
-def test_classes_of_few_rows_are_not_compared(sound):
+def test_shares_that_have_not_moved(sound):
     X, U, y = sound
-    y = np.where(np.arange(len(y)) < 5, 7, y)
-    assert "none of the 2 classes with at least 20" in text_of(
-        diagnose(X, U, y, random_state=0), "class shares"
-    )
+    report = diagnose(X, U, y, random_state=0)
+    assert "known classes occur in deployment as labelled" in text_of(report, "class shares")
+    assert report.theta == diagnose(X, U, random_state=0).theta
+    assert diagnose(X, U, random_state=0).shares is None
+
+
+def test_one_class_has_no_shares_to_compare(sound):
+    X, U, _ = sound
+    report = diagnose(X, U, np.zeros(len(X), dtype=int), random_state=0)
+    assert levels(report)["class shares"] == "ok"
 
 
 def test_misfit_is_small_only_where_a_sample_is_missing(sound):

@@ -267,9 +267,14 @@ def test_a_level_leaves_half_of_the_rest_on_either_side(method):
     labeled, unlabeled = rng.random(300), np.append(rng.random(200), rng.random(100) ** 0.1)
     estimator = type(ESTIMATORS[method])(level=0.8, n_bootstrap=100, random_state=0)
     low, high = estimator.fit_scores(labeled, unlabeled).interval_
-    assert estimator._ends.shape == (100, 2)
+    assert len(estimator._ends) == 100
     assert np.count_nonzero(estimator._ends[:, 0] < low) == 10
-    assert np.count_nonzero(estimator._ends[:, 1] > high) == 10
+    # The upper end of the rank mixture may be wider than the replicates alone.
+    assert np.count_nonzero(estimator._ends[:, 1] > high) <= 10
+    if method == "best bin":
+        assert np.count_nonzero(estimator._ends[:, 1] > high) == 10
+    else:
+        assert np.count_nonzero(estimator._ends[:, 2] > estimator.moderate_upper_) == 10
 
 
 def test_resamples_vary_as_samples_do():

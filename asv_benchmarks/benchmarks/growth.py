@@ -1,0 +1,32 @@
+"""Functions whose time or memory grows most with the number of rows; growth.py measures all."""
+
+from __future__ import annotations
+
+from growth_calls import CALLS, Problem
+
+
+class ByRows:
+    """One call, with one thread."""
+
+    params = (
+        (
+            "diagnose",
+            "KernelMeanEmbedding.fit",
+            "decision_path",
+            "explain",
+            "permutation_importance",
+            "TableCoder.fit_encode",
+        ),
+        (2_000, 20_000),
+    )
+    param_names = ("function", "n_rows")
+    timeout = 120
+
+    def setup(self, function, n_rows):
+        self.call = CALLS[function](Problem(n_rows, 10, 4))
+
+    def time_call(self, function, n_rows):
+        self.call()
+
+    def peakmem_call(self, function, n_rows):
+        self.call()

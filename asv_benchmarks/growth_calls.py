@@ -1,0 +1,424 @@
+"""The public functions that take a table, each ready to be called once; see growth.py."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Growth does not depend on the number of trees; few of them leave time for large tables.
+N_TREES = 10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Half of the rows labelled, half not; a quarter of the latter is new.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+    n_classes : int
+        With the new one.
+    """
+
+    n_rows: int
+    n_columns: int
+    n_classes: int
+
+    @cached_property
+    def codes(self) -> Any:
+        """Class of every row; the last class is new. Labelled rows come first."""
+        rng = np.random.default_rng(0)
+        known = rng.integers(0, self.n_classes - 1, self.n_rows)
+        n_labeled = self.n_rows // 2
+        known[: self.n_classes - 1] = np.arange(self.n_classes - 1)
+        is_new = np.zeros(self.n_rows, dtype=bool)
+        is_new[n_labeled:] = rng.random(self.n_rows - n_labeled) < 0.25
+        return np.where(is_new, self.n_classes - 1, known)
+
+    @cached_property
+    def table(self) -> Any:
+        """Blobs around one center per class."""
+        rng = np.random.default_rng(1)
+        centers = 3 * rng.normal(size=(self.n_classes, self.n_columns))
+        return centers[self.codes] + rng.normal(size=(self.n_rows, self.n_columns))
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """Labelled rows."""
+        return self.table[: self.n_rows // 2]
+
+    @property
+    def y(self) -> Any:
+        """Their labels."""
+        return self.codes[: self.n_rows // 2]
+
+    @property
+    def U(self) -> Any:  # noqa: N802
+        """Unlabelled rows."""
+        return self.table[self.n_rows // 2 :]
+
+    @property
+    def truth(self) -> Any:
+        """Labels of all rows, -1 for the new class."""
+        return np.where(self.codes == self.n_classes - 1, -1, self.codes)
+
+    @property
+    def marked(self) -> Any:
+        """Labels of all rows, -1 for unlabelled ones."""
+        return np.append(self.y, np.full(len(self.U), -1))
+
+    @cached_property
+    def fit(self) -> dict[str, Any]:
+        """What every classifier is fitted on."""
+        return {"X": self.X, "y": self.y, "X_unlabeled": self.U}
+
+    @cached_property
+    def forest(self) -> Any:
+        """A fitted forest."""
+        from lacforest import LACForestClassifier
+
+        return _forest(LACForestClassifier).fit(**self.fit)
+
+    @cached_property
+    def frame(self) -> Any:
+        """The labelled rows as a frame with a column of text and a target."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.X, columns=[f"c{j}" for j in range(self.n_columns)])
+        frame["word"] = np.array(["ham", "spam", "egg"])[np.arange(len(frame)) % 3]
+        return frame.assign(kind=[f"k{label}" for label in self.y])
+
+
+def _forest(kind: Any, **parameters: Any) -> Any:
+    return kind(**{"n_estimators": N_TREES, "theta": 0.25, "random_state": 0} | parameters)
+
+
+Ready = Callable[[], Any]
+CALLS: dict[str, Callable[[Problem], Ready]] = {}
+
+
+def _call(name: str) -> Callable[[Callable[[Problem], Ready]], Callable[[Problem], Ready]]:
+    def register(prepare: Callable[[Problem], Ready]) -> Callable[[Problem], Ready]:
+        CALLS[name] = prepare
+        return prepare
+
+    return register
+
+
+# ---------------------------------------------------------------------------- fits and theta
+
+
+@_call("LACForestClassifier.fit, theta told")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACForestClassifier
+
+    return lambda: _forest(LACForestClassifier).fit(**problem.fit)
+
+
+@_call("LACForestClassifier.fit, theta estimated")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACForestClassifier
+
+    return lambda: _forest(LACForestClassifier, theta="auto").fit(**problem.fit)
+
+
+@_call("LACExtraTreesClassifier.fit, theta told")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACExtraTreesClassifier
+
+    return lambda: _forest(LACExtraTreesClassifier).fit(**problem.fit)
+
+
+def _register_baselines() -> None:
+    def prepare(name: str) -> Callable[[Problem], Ready]:
+        def ready(problem: Problem) -> Ready:
+            from lacforest import baselines
+
+            kind = getattr(baselines, name)
+            options = {"theta": 0.25} if "theta" in kind().get_params() else {}
+            return lambda: kind(**options).fit(**problem.fit)
+
+        return ready
+
+    for name in ("GLAC", "EULAC", "EVM", "PACIsolationForest", "OSNN", "LACUSVM", "OVRSVM"):
+        CALLS[f"{name}Classifier.fit"] = prepare(f"{name}Classifier")
+
+
+_register_baselines()
+
+
+def _register_theta() -> None:
+    def prepare(name: str, options: dict[str, Any]) -> Callable[[Problem], Ready]:
+        def ready(problem: Problem) -> Ready:
+            from lacforest import mixture
+
+            estimator = getattr(mixture, name)(random_state=0, **options)
+            if name == "ShareMixture":
+                return lambda: estimator.fit(problem.X, problem.y, problem.U)
+            return lambda: estimator.fit(problem.X, problem.U)
+
+        return ready
+
+    for name in ("RankMixture", "ShareMixture", "BestBin", "KernelMeanEmbedding"):
+        CALLS[f"{name}.fit"] = prepare(name, {})
+
+
+_register_theta()
+
+
+@_call("estimate_theta")
+def _(problem: Problem) -> Ready:
+    from lacforest.mixture import estimate_theta
+
+    return lambda: estimate_theta(problem.X, problem.U, random_state=0)
+
+
+@_call("diagnose")
+def _(problem: Problem) -> Ready:
+    from lacforest.mixture import diagnose
+
+    return lambda: diagnose(problem.X, problem.U, problem.y, random_state=0)
+
+
+# ---------------------------------------------------------------------------- a fitted forest
+
+
+def _register_methods() -> None:
+    def prepare(name: str) -> Callable[[Problem], Ready]:
+        def ready(problem: Problem) -> Ready:
+            method, rows = getattr(problem.forest, name), problem.table
+            return lambda: method(rows)
+
+        return ready
+
+    for name in ("predict_proba", "novelty_score", "apply", "decision_path"):
+        CALLS[name] = prepare(name)
+
+
+_register_methods()
+
+
+@_call("save and load")
+def _(problem: Problem) -> Ready:
+    forest = problem.forest
+
+    def call() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            forest.save(Path(folder) / "forest.lac")
+            type(forest).load(Path(folder) / "forest.lac")
+
+    return call
+
+
+@_call("export_text")
+def _(problem: Problem) -> Ready:
+    return problem.forest.export_text  # type: ignore[no-any-return]
+
+
+@_call("to_sklearn_like")
+def _(problem: Problem) -> Ready:
+    from lacforest.export import to_sklearn_like
+
+    forest = problem.forest
+    return lambda: to_sklearn_like(forest)
+
+
+@_call("to_onnx")
+def _(problem: Problem) -> Ready:
+    from lacforest.export import to_onnx
+
+    forest = problem.forest
+    return lambda: to_onnx(forest)
+
+
+# ---------------------------------------------------------------------------- splits and measures
+
+
+@_call("make_augmented_split")
+def _(problem: Problem) -> Ready:
+    from lacforest.model_selection import make_augmented_split
+
+    table, codes, n_rows = problem.table, problem.codes, problem.n_rows
+    return lambda: make_augmented_split(
+        table, codes, n_labeled=n_rows // 4, n_unlabeled=n_rows // 4, on_shortage="shrink"
+    )
+
+
+@_call("AugmentedKFold.split")
+def _(problem: Problem) -> Ready:
+    from lacforest.model_selection import AugmentedKFold
+
+    table, marked = problem.table, problem.marked
+    folds = AugmentedKFold(unlabeled_label=-1, random_state=0)
+    return lambda: list(folds.split(table, marked))
+
+
+@_call("make_augmented_scorer")
+def _(problem: Problem) -> Ready:
+    from lacforest.model_selection import make_augmented_scorer
+
+    forest, table, marked = problem.forest, problem.table, problem.marked
+    forest.set_params(unlabeled_label=-1)
+    scorer = make_augmented_scorer(0.25, unlabeled_label=-1)
+    return lambda: scorer(forest, table, marked)
+
+
+@_call("augmented_scores")
+def _(problem: Problem) -> Ready:
+    from lacforest.metrics import augmented_scores
+
+    forest, table, truth = problem.forest, problem.table, problem.truth
+    return lambda: augmented_scores(forest, table, truth)
+
+
+@_call("oscr_curve")
+def _(problem: Problem) -> Ready:
+    from lacforest.metrics import oscr_curve
+
+    forest, truth = problem.forest, problem.truth
+    proba = forest.predict_proba(problem.table)
+    return lambda: oscr_curve(truth, proba, known_classes=forest.known_classes_)
+
+
+# ---------------------------------------------------------------------------- inspection
+
+
+@_call("column_shift")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import column_shift
+
+    forest = problem.forest
+    return lambda: column_shift(forest)
+
+
+@_call("new_versus_known_importances")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import new_versus_known_importances
+
+    forest = problem.forest
+    return lambda: new_versus_known_importances(forest)
+
+
+@_call("permutation_importance")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import permutation_importance
+
+    forest, table, truth = problem.forest, problem.table, problem.truth
+    return lambda: permutation_importance(forest, table, truth, n_repeats=1, random_state=0)
+
+
+@_call("shap_values")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import shap_values
+
+    forest, table = problem.forest, problem.table
+    return lambda: shap_values(forest, table)
+
+
+@_call("explain")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import explain
+
+    forest, table = problem.forest, problem.table
+    return lambda: explain(forest, table)
+
+
+def _without_screen() -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+
+
+@_call("NoveltyHistogramDisplay")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import NoveltyHistogramDisplay
+
+    _without_screen()
+    forest, table, truth = problem.forest, problem.table, problem.truth
+    return lambda: NoveltyHistogramDisplay.from_estimator(forest, table, truth)
+
+
+@_call("ConfusionDisplay")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import ConfusionDisplay
+
+    _without_screen()
+    forest, table, truth = problem.forest, problem.table, problem.truth
+    return lambda: ConfusionDisplay.from_estimator(forest, table, truth)
+
+
+@_call("OSCRDisplay")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import OSCRDisplay
+
+    _without_screen()
+    forest, table, truth = problem.forest, problem.table, problem.truth
+    return lambda: OSCRDisplay.from_estimator(forest, table, truth)
+
+
+@_call("DecisionRegionDisplay")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACForestClassifier
+    from lacforest.inspection import DecisionRegionDisplay
+
+    _without_screen()
+    X, U = problem.X[:, :2], problem.U[:, :2]
+    forest = _forest(LACForestClassifier).fit(X, problem.y, X_unlabeled=U)
+    return lambda: DecisionRegionDisplay.from_estimator(forest, X, problem.y, X_unlabeled=U)
+
+
+@_call("ThetaSensitivityDisplay")
+def _(problem: Problem) -> Ready:
+    from lacforest.inspection import ThetaSensitivityDisplay
+
+    _without_screen()
+    forest = problem.forest
+    return lambda: ThetaSensitivityDisplay.from_estimator(
+        forest, problem.X, problem.y, problem.U, thetas=[0.2, 0.3]
+    )
+
+
+@_call("write_report")
+def _(problem: Problem) -> Ready:
+    from lacforest.report import write_report
+
+    forest, table, truth = problem.forest, problem.table, problem.truth
+
+    def call() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            write_report(Path(folder) / "report.html", forest, table, truth)
+
+    return call
+
+
+# ---------------------------------------------------------------------------- tables of text
+
+
+@_call("TableCoder.fit_encode")
+def _(problem: Problem) -> Ready:
+    from lacforest.tabular import TableCoder
+
+    frame = problem.frame
+    unlabeled = frame.drop(columns="kind")
+    return lambda: TableCoder().fit_encode(frame, "kind", unlabeled)
+
+
+@_call("read_table")
+def _(problem: Problem) -> Ready:
+    from lacforest.tabular import read_table
+
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name) / "table.csv"
+    problem.frame.to_csv(path, index=False)
+
+    def call() -> None:
+        read_table(path)
+        folder.cleanup()
+
+    return call

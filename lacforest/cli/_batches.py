@@ -1,0 +1,36 @@
+"""Whole tables in memory, coded as a model sees them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._utils.extras import load_extra
+from lacforest.cli._console import Console
+from lacforest.tabular import TableError, TabularModel
+
+
+def load_model(console: Console, given: argparse.Namespace) -> TabularModel:
+    """The model of a command, which must have a new class."""
+    with console.activity(f"reading {given.model}"):
+        model = TabularModel.load(given.model)
+    if model.forest.new_class_index_ is None:
+        raise TableError(f"{given.model} was fitted without unlabelled rows and has no new class")
+    model.forest.set_params(n_jobs=given.jobs)
+    return model
+
+
+def read_batch(
+    console: Console, given: argparse.Namespace, model: TabularModel, path: Path, keep: list[str]
+) -> tuple[Any, NDArray[np.float64]]:
+    """A table as a frame and in codes."""
+    with console.activity(f"reading {path}"):
+        pieces = list(model.iter_file(path, keep=keep, encoding=given.encoding))
+    frame = load_extra("pandas").concat(pieces, ignore_index=True)
+    if not len(frame):
+        raise TableError(f"{path} has no rows")
+    return frame, model.coder.encode(frame, source=str(path))

@@ -1,0 +1,186 @@
+"""lacforest groups: rows that look new, in groups, as a table for people to label."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacforest._utils.arguments import at_least, names
+from lacforest._utils.extras import load_extra
+from lacforest.calibration.scores import ranking_score
+from lacforest.cli import _arguments
+from lacforest.cli._batches import load_model, read_batch
+from lacforest.cli._console import Console, share, table_of
+from lacforest.cli._output import TableWriter, check_output, writing
+from lacforest.discovery import NewClassGroups
+from lacforest.tabular import TableError, TabularModel, read_table
+
+GROUP, LABEL, ROW = "group", "label", "row"
+
+_EXAMPLES = """\
+The output has the rows that the model calls new: row number, group, novelty score, an empty column
+"label" for you to fill in, and the columns of the table. In each group the most typical rows come
+first. Texts that a spreadsheet would evaluate are preceded by an apostrophe; lacforest promote
+removes it again.
+
+The number of groups is a guess: groups may be parts of one class.
+
+examples:
+  lacforest groups model.lac prod.csv --labelled labelled.csv -o groups.csv
+  lacforest groups model.lac jan.csv --labelled labelled.csv -o jan-groups.csv --save known.lac
+  lacforest groups known.lac feb.csv -o feb-groups.csv --save known.lac
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "groups",
+        description="Group the rows that a model calls new, and write them as a table for people "
+        "to label. A model saved by --save keeps the groups: they have the same names in later "
+        "tables.",
+        epilog=_EXAMPLES,
+    )
+    add = parser.add_argument
+    add("model", type=Path, help="model file written by lacforest fit or by --save")
+    add("table", type=Path, help="table: CSV, TSV, Parquet or NPZ")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="rows in groups: .csv")
+    add(
+        "--labelled",
+        "--labeled",
+        type=Path,
+        metavar="FILE",
+        help="labelled rows of the fit; not needed if the model has groups",
+    )
+    add("--n-groups", type=at_least(1), metavar="N", help="number of groups (default: found)")
+    add("--save", type=Path, metavar="FILE", help="write the model with its groups")
+    add("--keep", type=names, action="extend", default=[], metavar="COLS", help="columns to copy")
+    _arguments.add_jobs(parser)
+    _arguments.add_encoding(parser)
+    _arguments.add_common(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Group the rows called new, and write them."""
+    console = Console(given)
+    writer = TableWriter(given.output, escape_formulas=True)
+    inputs = [given.model, given.table]
+    for path in (given.output, given.save):
+        if path is not None:
+            check_output(path, inputs if path == given.output else [given.table])
+    model = load_model(console, given)
+    frame, X = read_batch(console, given, model, given.table, given.keep)
+    is_new = model.forest.predict(X) == model.forest.new_label_
+    if not is_new.any():
+        raise TableError(f"no row of {given.table} is called new: there is nothing to group")
+    rows, scores = np.flatnonzero(is_new), ranking_score(model.forest, X)
+    groups = _find(console, given, model, X[rows], scores[rows])
+    _write(writer, frame, rows, scores, groups)
+    if given.save is not None:
+        model.groups = groups
+        with writing(given.save):
+            model.save(given.save)
+    facts, lines = _told(groups, model, rows)
+    lines.insert(0, ("called new", share(len(rows), len(X), "rows")))
+    lines.append(("written", str(given.output)))
+    console.print_result(facts | {"output": str(given.output)}, table_of(lines))
+    return 0
+
+
+def _find(
+    console: Console,
+    given: argparse.Namespace,
+    model: TabularModel,
+    X: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> NewClassGroups:
+    n_groups: int | Literal["auto"] = "auto" if given.n_groups is None else given.n_groups
+    if model.groups is not None:
+        model.groups.set_params(n_groups=n_groups)
+        return model.groups.update(X, scores)
+    if given.labelled is None:
+        raise TableError(
+            f"{given.model} has no groups yet: give the labelled rows of its fit by --labelled"
+        )
+    with console.activity(f"reading {given.labelled}"):
+        labelled = read_table(given.labelled, missing=model.coder.missing, encoding=given.encoding)
+    if model.target is None or model.target not in labelled.columns:
+        raise TableError(f"{given.labelled} has no column {model.target!r} of labels")
+    labelled = labelled[labelled[model.target].notna()]
+    X_labeled = model.coder.encode(labelled, source=str(given.labelled))
+    return NewClassGroups(n_groups).fit(
+        X,
+        X_labeled=X_labeled,
+        y_labeled=labelled[model.target].astype(str).to_numpy(dtype=object).astype(str),
+        score=scores,
+    )
+
+
+def _write(
+    writer: TableWriter,
+    frame: Any,
+    rows: NDArray[np.intp],
+    scores: NDArray[np.float64],
+    groups: NewClassGroups,
+) -> None:
+    """Rows by group, the most typical ones first."""
+    order = np.lexsort((groups.center_distances_, groups.labels_))
+    chosen = rows[order]
+    found = load_extra("pandas").DataFrame(
+        {
+            ROW: chosen + 1,
+            GROUP: [groups.group_names_[g] for g in groups.labels_[order]],
+            "novelty_score": np.clip(scores[chosen], 0.0, 1.0),
+            LABEL: "",
+        }
+    )
+    for name in frame.columns:
+        if name not in found.columns:
+            found[name] = frame[name].to_numpy()[chosen]
+    with writer.open() as write:
+        write(found)
+
+
+def _told(
+    groups: NewClassGroups, model: TabularModel, rows: NDArray[np.intp]
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    facts, lines = [], []
+    texts = model.coder.texts_of_codes
+    for group in groups.describe(feature_names=model.coder.feature_names):
+        apart = [
+            f"{column.name} {column.mean:.4g} (known {column.other_mean:.4g})"
+            for column in group.from_known
+            if column.name not in texts
+        ]
+        typical = ", ".join(str(rows[row] + 1) for row in group.rows)
+        text = f"{group.size} rows, like rows {typical}; nearest class {group.nearest_class}"
+        lines.append((group.name, text + (f"; {', '.join(apart)}" if apart else "")))
+        facts.append(
+            {
+                "name": group.name,
+                "rows": group.size,
+                "typical_rows": [int(rows[row]) + 1 for row in group.rows],
+                "nearest_class": str(group.nearest_class),
+                "distance": group.class_distance,
+            }
+        )
+    merges = [
+        f"{_members(groups, int(first))} with {_members(groups, int(second))}"
+        for first, second in groups.merge_tree_[:, :2]
+    ]
+    if merges:
+        lines.append(("merge order", "; then ".join(merges[:5])))
+    return {"groups": facts, "merges": merges}, lines
+
+
+def _members(groups: NewClassGroups, node: int) -> str:
+    """Names of the groups below a node of the merge tree."""
+    n_groups = len(groups.group_names_)
+    if node < n_groups:
+        return groups.group_names_[node]
+    return "+".join(_members(groups, int(i)) for i in groups.merge_tree_[node - n_groups, :2])

@@ -1,0 +1,123 @@
+"""lacforest watch: theta and shares of classes from table to table, with alarms."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from pathlib import Path
+from typing import Any
+
+from lacforest._utils.atomic import atomic_file
+from lacforest._utils.extras import load_extra
+from lacforest.cli import _arguments
+from lacforest.cli._adapt import batch_facts, batch_lines
+from lacforest.cli._batches import load_model, read_batch
+from lacforest.cli._console import Console, table_of
+from lacforest.cli._output import OutputError, check_output, writing
+from lacforest.inspection import draw_history
+
+ALARM = 3
+
+_EXAMPLES = """\
+The history has one row per table. Tables that it has already, by their names, are not read again.
+The exit code is 3 if one of the tables that were read raised an alarm.
+
+examples:
+  lacforest watch model.lac 2024-*.csv
+  lacforest watch model.lac today.csv --history history.csv --figure history.png
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "watch",
+        description="Find for each table how much of it is new and which shares the known classes "
+        "have, compare with the fit, and raise an alarm where something has moved.",
+        epilog=_EXAMPLES,
+    )
+    add = parser.add_argument
+    add("model", type=Path, help="model file written by lacforest fit")
+    add("tables", type=Path, nargs="+", help="tables in the order of time")
+    add("--history", type=Path, metavar="FILE", help="CSV file that keeps the results")
+    add("--figure", type=Path, metavar="FILE", help="draw the history into a png, svg or pdf")
+    _arguments.add_jobs(parser)
+    _arguments.add_encoding(parser)
+    _arguments.add_common(parser)
+    parser.set_defaults(run=run)
+
+
+def run(given: argparse.Namespace) -> int:
+    """Judge each table, write history and figure, and return 3 for an alarm."""
+    console = Console(given)
+    inputs = [given.model, *given.tables]
+    if given.figure is not None:
+        load_extra("matplotlib")
+        check_output(given.figure, inputs)
+    before: list[dict[str, Any]] = []
+    if given.history is not None:
+        check_output(given.history, inputs)
+        before = _read(given.history)
+    model = load_model(console, given)
+    seen = {entry["table"] for entry in before}
+    found, lines = [], []
+    for path in given.tables:
+        if str(path) in seen:
+            lines.append((str(path), "in the history already"))
+            continue
+        _, X = read_batch(console, given, model, path, [])
+        batch = model.forest.adapt(X, groups=model.groups).adaptation_
+        assert batch is not None
+        found.append({"table": str(path)} | batch_facts(batch))
+        told = [f"{topic}: {text}" for topic, text in batch_lines(batch)[1:]]
+        lines += [(str(path), told[0]), *(("", text) for text in told[1:])]
+    history = before + [_flat(entry) for entry in found]
+    if given.history is not None and found:
+        _write(given.history, history)
+    if given.figure is not None:
+        with writing(given.figure):
+            draw_history(history, given.figure)
+    console.print_result({"tables": found}, table_of(lines))
+    return ALARM if any(entry["alarms"] for entry in found) else 0
+
+
+def _flat(entry: dict[str, Any]) -> dict[str, Any]:
+    low, high = entry["theta_interval"]
+    flat = {key: entry[key] for key in ("table", "rows", "theta")}
+    flat |= {"theta_low": low, "theta_high": high, "theta_before": entry["theta_before"]}
+    flat |= {f"share_{label}": share for label, share in entry["known_shares"].items()}
+    return flat | {"far_share": entry["far_share"], "alarms": " ".join(entry["alarms"])}
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    with open(path, encoding="utf-8", newline="") as file:
+        entries = list(csv.DictReader(file))
+    numbers = ("rows", "theta", "theta_low", "theta_high", "theta_before")
+    for entry in entries:
+        try:
+            for key in entry:
+                if key in numbers or key.startswith("share_"):
+                    entry[key] = float(entry[key])
+            entry["table"], entry["alarms"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise OutputError(f"{path} is not a history of lacforest watch") from error
+    return entries
+
+
+def _write(path: Path, history: list[dict[str, Any]]) -> None:
+    columns = list(dict.fromkeys(key for entry in history for key in entry))
+    with atomic_file(path, lambda: writing(path)) as file, writing(path):
+        lines = [columns, *([entry.get(key, "") for key in columns] for entry in history)]
+        for line in lines:
+            cells = [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line]
+            file.write((_csv_line(cells) + "\n").encode())
+
+
+def _csv_line(cells: list[Any]) -> str:
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(["" if cell is None else cell for cell in cells])
+    return text.getvalue()

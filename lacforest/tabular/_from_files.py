@@ -1,0 +1,135 @@
+"""Fitting a forest on files that need not fit in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from lacforest._coding.bins import MOST_BINS, ColumnBins, find_bins
+from lacforest._coding.stored_table import CodeFile, StoredTable
+from lacforest._input.training_data import StackedSource
+from lacforest.ensemble.base import BaseLACForest
+from lacforest.tabular._coder import TableCoder
+from lacforest.tabular._errors import TableError
+from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first
+from lacforest.tabular._place import Place
+
+# Interpreter and libraries.
+_BASE_BYTES = 300 * 2**20
+# Classes, scores and pseudo-labels of a row of the table.
+_ROW_BYTES = 48
+# Scratch memory of a row of a tree while it grows, and nodes that it leaves in a tree.
+_SCRATCH_BYTES = 16
+_NODE_BYTES = 24
+# Trees on fewer rows than this are of no use on tables that need this module.
+_FEWEST_ROWS = 10_000
+
+
+def rows_per_tree(max_memory: int, n_rows: int, n_trees: int, n_jobs: int | None) -> int:
+    """Most rows of a tree such that the fit stays within `max_memory` bytes."""
+    threads: int = effective_n_jobs(n_jobs)
+    per_row = _SCRATCH_BYTES * threads + _NODE_BYTES * n_trees
+    fixed = _BASE_BYTES + max_memory // 8 + _ROW_BYTES * n_rows
+    if fixed + per_row * min(n_rows, _FEWEST_ROWS) > max_memory:
+        needed = (_BASE_BYTES + _ROW_BYTES * n_rows + per_row * _FEWEST_ROWS) * 8 / 7
+        raise TableError(
+            f"a fit of {n_trees} trees on {n_rows} rows needs {needed / 2**20:.0f} MiB, but "
+            f"max_memory allows {max_memory / 2**20:.0f}: allow more, or grow fewer trees"
+        )
+    return min(n_rows, (max_memory - fixed) // per_row)
+
+
+def _bins_of(coder: TableCoder, found: FirstPass) -> list[ColumnBins]:
+    """Bins of every feature: from all rows where values are few, else from the sample."""
+    sample = np.vstack([coder.encode(frame) for frame in found.samples])
+    owners = [column for column in coder.columns_ for _ in column.feature_names]
+    bins = []
+    for column, values in zip(owners, sample.T, strict=True):
+        if column.kind == "number" and column.name in found.distinct:
+            bins.append(ColumnBins(found.distinct[column.name], None))
+        elif column.kind == "number":
+            bins.append(ColumnBins.of(values[~np.isnan(values)], MOST_BINS))
+        else:
+            # Codes of categories; texts outside the sample count as missing.
+            bins.append(find_bins(values, MOST_BINS, None))
+    return bins
+
+
+@contextmanager
+def coded_files(
+    coder: TableCoder,
+    places: tuple[Sequence[Place], Sequence[Place]],
+    target: str,
+    max_memory: int,
+    folder: str | os.PathLike[str] | None = None,
+    encoding: str = "utf-8",
+) -> Iterator[StackedSource]:
+    """Fit the coder, and hold the rows of both files as codes while the context lasts.
+
+    Parameters
+    ----------
+    coder : TableCoder
+        Fitted here, on a sample of rows.
+    places : pair of sequences of Place
+        The files of labelled and of unlabelled rows.
+    target : str
+        The column of labels.
+    max_memory : int
+        Bytes, which determine how many rows are read at a time.
+    folder : path or None
+        Where the codes are written.
+    encoding : str
+        Encoding of CSV files.
+    """
+    wanted = coder.options
+    options = FileOptions(wanted.text, wanted.missing, encoding, max_memory, wanted.advice)
+    labeled, unlabeled = (TableFile(own, options, wanted.drop) for own in places)
+    found = read_first(labeled, target, unlabeled)
+    if found.n_unlabeled < 2:
+        raise TableError(
+            f"{unlabeled.name} has {found.n_unlabeled} unlabelled rows, two are needed"
+        )
+    coder.fit(*found.samples, target, (labeled.name, unlabeled.name))
+    bins = _bins_of(coder, found)
+    n_rows = found.n_labeled + found.n_unlabeled
+    file = CodeFile(folder, len(bins), n_rows)
+    try:
+        has_missing = np.zeros(len(bins), dtype=bool)
+        first = 0
+        for name, piece in _both(labeled, unlabeled, target):
+            has_missing |= file.write(first, coder.encode(piece, source=name), bins)
+            first += len(piece)
+        if first != n_rows:
+            raise TableError(
+                f"{labeled.name} or {unlabeled.name} changed while it was read: {n_rows} rows, "
+                f"then {first}"
+            )
+        table = StoredTable(file.codes, bins, has_missing.tolist())
+        yield StackedSource(table, found.known, found.codes.astype(np.intp), coder.feature_names)
+    finally:
+        file.close()
+
+
+def _both(labeled: TableFile, unlabeled: TableFile, target: str) -> Iterator[tuple[str, Any]]:
+    for file in (labeled, unlabeled):
+        yield from file.pieces(without=[target])
+
+
+def fit_source(forest: BaseLACForest, source: Any, max_memory: int) -> None:
+    """Grow a forest on coded rows, each tree on as many as memory allows."""
+    if forest.max_bins is None:
+        raise ValueError(
+            "max_bins=None keeps all values of a column apart, but files are coded by at most 255 "
+            'bins: leave max_bins at "auto"'
+        )
+    n_trees = forest.n_estimators + getattr(forest, "n_explorers", 0)
+    most = rows_per_tree(max_memory, source.table.n_rows, n_trees, forest.n_jobs)
+    if forest.max_samples is None and most < source.table.n_rows:
+        forest.set_params(max_samples=int(most))
+    forest.fit(source, source.codes)
+    del forest.feature_names_in_
