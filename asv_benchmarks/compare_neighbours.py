@@ -11,6 +11,7 @@ that are not installed are left out.
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -131,6 +132,9 @@ METHODS: dict[str, tuple[str, Callable[[AugmentedSplit], Answer]]] = {
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    given = parser.parse_args()
     X, y = load_digits(return_X_y=True)
     splits = [
         make_augmented_split(
@@ -139,7 +143,8 @@ def main() -> None:
         for seed in range(5)
     ]
     print(f"{'method':<28} {'library':<20} {'AUC':>6} {'accuracy':>9} {'theta':>6} {'seconds':>8}")
-    for name, (package, run) in METHODS.items():
+    for name in given.methods:
+        package, run = METHODS[name]
         scores = []
         try:
             library = f"{package} {version(package)}"

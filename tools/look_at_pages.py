@@ -23,6 +23,8 @@ from typing import Any
 WIDTHS = (1280, 390)
 SMALLEST = 11.0
 _HEIGHT = 1600
+# What the theme of the documentation prints on every first visit.
+_NOTICES = ("[PST]: Changed to", "Got invalid theme mode: . Resetting to auto.")
 _DARK = "--blink-settings=preferredColorScheme=0"
 
 _FRAME = """<!doctype html><html><body style="margin:0;background:#888">
@@ -105,7 +107,8 @@ def look(
     found = re.search(r"<title>(.*?)</title>", dump.stdout, re.DOTALL)
     if found is None:
         raise RuntimeError(f"{page} was not loaded: {dump.stderr[-500:]}")
-    complaints = [line for line in dump.stderr.splitlines() if "CONSOLE" in line]
+    lines = [line for line in dump.stderr.splitlines() if "CONSOLE" in line]
+    complaints = [line for line in lines if not any(notice in line for notice in _NOTICES)]
     return json.loads(html.unescape(found.group(1))), complaints
 
 

@@ -140,3 +140,10 @@ def test_other_formats(run, folder, suffix):
     run(*fit_words())
     run("predict", "model.lac", "prod.csv", "-o", "scored.csv")
     assert_frame_equal(pd.read_csv("other.csv"), pd.read_csv("scored.csv"))
+
+
+def test_the_default_forest(run, folder):
+    words = [*fit_words("--trees", "7", "--theta", "0.5")]
+    place = words.index("--method")
+    assert run(*words[:place], *words[place + 2 :]).code == 0
+    assert isinstance(TabularModel.load(folder / "model.lac").forest, LACExtraTreesClassifier)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-FAST = ("--theta", "0.5", "--trees", "5", "--jobs", "1")
+FAST = ("--method", "lacforest", "--theta", "0.5", "--trees", "5", "--jobs", "1")
 
 
 def _rows(rng, center, n_rows, cities):
