@@ -70,7 +70,7 @@ class Files:
 
         data = gaussian_table(50_000, 10, 3)
         names = [f"x{i}" for i in range(10)]
-        self.folder = tempfile.TemporaryDirectory()  # noqa: SIM115 (cleaned up by teardown)
+        self.folder = tempfile.TemporaryDirectory()
         self.paths = [Path(self.folder.name) / f"{name}.parquet" for name in ("known", "deployed")]
         labelled = pandas.DataFrame(data.X, columns=names).assign(label=data.y.astype(np.int64))
         labelled.to_parquet(self.paths[0], row_group_size=10_000)

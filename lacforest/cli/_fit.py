@@ -87,7 +87,8 @@ def add_to(commands: Any) -> None:
         "--trees",
         type=at_least(1),
         metavar="N",
-        help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
+        help="number of trees (default: 100 for lacforest; for lacextratrees 300, or 150 where "
+        "there are more than 10,000 rows)",
     )
     add(
         "--memory",
@@ -120,7 +121,7 @@ def run(given: argparse.Namespace) -> int:
     if given.memory is None:
         tables = read_tables(console, given, [given.labelled, given.unlabeled])
     with (
-        console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
+        console.counting_trees("estimating theta and growing trees"),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
