@@ -94,7 +94,8 @@ def add_to(commands: Any) -> None:
         "--trees",
         type=at_least(1),
         metavar="N",
-        help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
+        help="number of trees (default: 100 for lacforest; for lacextratrees 300, or 150 where "
+        "there are more than 10,000 rows)",
     )
     add(
         "--calibrate",
@@ -137,7 +138,7 @@ def run(given: argparse.Namespace) -> int:
     model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
     tables = read_tables(console, given, groups) if given.memory is None else []
     with (
-        console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
+        console.counting_trees("estimating theta and growing trees"),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")

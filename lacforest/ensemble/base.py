@@ -33,7 +33,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
     A subclass brings its parameters and `fit`.
     """
 
-    n_estimators: int
+    n_estimators: Any
     theta: Any
     max_features: Any
     max_depth: int | None
@@ -83,6 +83,10 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
         -------
         self
         """
+
+    def _n_trees(self, n_rows: int) -> int:
+        """Trees that predict, after a fit on n_rows labelled and unlabelled rows."""
+        return int(self.n_estimators)
 
     def _keep(
         self,

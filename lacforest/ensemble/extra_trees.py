@@ -39,6 +39,9 @@ from lacforest.ensemble.callbacks import report_to_callbacks
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
+# Trees of Step II by default, and from how many rows on half of them do.
+_N_TREES = 300
+_MANY_ROWS = 10_000
 # How many times as many features Step I draws at a node.
 _MORE_EXPLORED = 4
 
@@ -57,8 +60,9 @@ class LACExtraTreesClassifier(BaseLACForest):
 
     Parameters
     ----------
-    n_estimators : int, default=300
-        Trees of Step II, the ones that predict.
+    n_estimators : "auto" or int, default="auto"
+        Trees of Step II, the ones that predict. "auto" is 300 up to 10,000 rows, labelled and
+        unlabelled together, and 150 beyond, where half the trees are as accurate.
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
     known_shares : "auto", "labeled", array or dict, default="auto"
@@ -153,7 +157,7 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        n_estimators: int = 300,
+        n_estimators: Literal["auto"] | int = "auto",
         *,
         theta: Any = "auto",
         known_shares: Any = "auto",
@@ -245,8 +249,9 @@ n_features_in_, feature_names_in_
 
             entropy = draw_entropy(self.random_state)
             sample = RowSample.of(self.max_samples, rows.table.n_rows)
+            n_trees = self._n_trees(rows.table.n_rows)
             seeds = ForestSeeds.of_fresh_trees(
-                entropy, self.n_explorers, self.n_estimators, sample is not None
+                entropy, self.n_explorers, n_trees, sample is not None
             )
             shape = TreeShape.of(self, rows.table.n_features)
             refine_plan = TreePlan(
@@ -295,13 +300,18 @@ n_features_in_, feature_names_in_
                 )
                 refined, exploring = deepen(grower, plan, explored), None
             else:
-                kinds = TreeKinds.of(self.refinement, self.n_estimators)
+                kinds = TreeKinds.of(self.refinement, n_trees)
                 refined = refine_fresh(grower, refine_plan, explored, kinds, seeds.label)
                 exploring = freeze_exploration(rows, explored)
             importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
             grown = GrownForest(refined.arrays, exploring, explored.scores, marked, importances)
             self._keep(rows, labels, deployment, grown)
         return self
+
+    def _n_trees(self, n_rows: int) -> int:
+        if self.n_estimators != "auto":
+            return int(self.n_estimators)
+        return _N_TREES if n_rows <= _MANY_ROWS else _N_TREES // 2
 
     def _check_own_parameters(self) -> None:
         check_int("n_explorers", self.n_explorers, 1)
