@@ -31,6 +31,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
 
     n_estimators: int
     theta: Any
+    known_shares: Any
     max_features: Any
     max_depth: int | None
     min_samples_split: int

@@ -21,6 +21,7 @@ from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular._labels import check_shares
 from lacforest.tabular._reading import iter_table
 from lacforest.tabular.kinds import Kind
 
@@ -128,6 +129,7 @@ class TabularModel:
     ) -> CodedTables:
         coder = copy.copy(self.coder)  # keep the old one if the fit fails
         tables = coder.fit_encode(frame, target, unlabeled, sources)
+        check_shares(self.forest.known_shares, tables.y)
         # Frames, so that warnings and findings of the fit name the columns. The forest itself takes
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))
