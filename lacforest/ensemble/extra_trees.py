@@ -65,7 +65,7 @@ class LACExtraTreesClassifier(BaseLACForest):
         Shares of the known classes among the known rows of deployment. "labeled" takes those of
         the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
         that the shares have moved; then they are estimated together with theta by
-        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        `lacforest.mixture.ShareMixture`. Given shares sum to 1: an array
         in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
         shares.
     n_explorers : int, default=100
