@@ -35,6 +35,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
 
     n_estimators: Any
     theta: Any
+    known_shares: Any
     max_features: Any
     max_depth: int | None
     min_samples_split: int

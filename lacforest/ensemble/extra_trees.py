@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -30,7 +31,7 @@ from lacforest._input.parameters import (
     check_tree_parameters,
 )
 from lacforest._input.shares import check_known_shares
-from lacforest._input.training_data import check_training_rows
+from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
@@ -44,6 +45,8 @@ _N_TREES = 300
 _MANY_ROWS = 10_000
 # How many times as many features Step I draws at a node.
 _MORE_EXPLORED = 4
+# Shares of classes enlarge the leaves of Step I by no more than this.
+_MOST_ROWS_PER_ROW = 10.0
 
 
 class LACExtraTreesClassifier(BaseLACForest):
@@ -69,13 +72,15 @@ class LACExtraTreesClassifier(BaseLACForest):
         Shares of the known classes among the known rows of deployment. "labeled" takes those of
         the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
         that the shares have moved; then they are estimated together with theta by
-        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        `lacforest.mixture.ShareMixture`. Given shares sum to 1: an array
         in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
         shares.
     n_explorers : int, default=100
         Trees of Step I.
     min_explored_leaf : int, default=3
-        Rows, labelled and unlabelled together, that each leaf of Step I keeps.
+        Rows, labelled and unlabelled together, that each leaf of Step I keeps; up to ten times as
+        many if the shares of known classes have moved, by how many rows of deployment a labelled
+        row stands for.
     max_explored_features : "auto", "sqrt", "log2", int, float or None, default="auto"
         Features drawn at a node of Step I, as `max_features`; "auto" is four times `max_features`,
         or all. One random cut is tried of each, so more of them cost little.
@@ -280,7 +285,7 @@ n_features_in_, feature_names_in_
             grower = Grower(rows, coded, self.n_jobs, self.verbose)
             explore_plan = TreePlan(
                 AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
-                self._explored_shape(shape, rows.table.n_features),
+                self._explored_shape(shape, rows),
                 seeds.explore,
                 random_cuts=self.cuts == "random",
                 sample_seeds=seeds.sample,
@@ -324,9 +329,13 @@ n_features_in_, feature_names_in_
             if not isinstance(value, str) or value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
-    def _explored_shape(self, refined: TreeShape, n_features: int) -> TreeShape:
-        """How far Step I grows a tree."""
-        given = self.max_explored_features
+    def _explored_shape(self, refined: TreeShape, rows: TrainingRows) -> TreeShape:
+        """How far Step I grows a tree.
+
+        Where a labelled row stands for several of its class in deployment, leaves have as many
+        times more rows: otherwise most leaves of the class would hold none of its labelled rows.
+        """
+        given, n_features = self.max_explored_features, rows.table.n_features
         if isinstance(given, str) and given == "auto":
             max_features = min(_MORE_EXPLORED * refined.max_features, n_features)
         else:
@@ -336,7 +345,7 @@ n_features_in_, feature_names_in_
         return replace(
             refined,
             max_features=max_features,
-            min_samples_leaf=int(self.min_explored_leaf),
+            min_samples_leaf=math.ceil(self.min_explored_leaf * _rows_per_row(rows)),
             draws_on=False,
             gamma=float(self.gamma) if self.gamma > 0 else None,
         )
@@ -348,3 +357,10 @@ n_features_in_, feature_names_in_
             f"{self.min_explored_leaf!r} or gamma={self.gamma!r} asks for more rows in each child "
             "than the data has (lower it), or all features are constant."
         )
+
+
+def _rows_per_row(rows: TrainingRows) -> float:
+    """How many rows of deployment a labelled row stands for, in the class where it is most."""
+    if rows.class_factor is None:
+        return 1.0
+    return min(max(float(rows.class_factor.max()), 1.0), _MOST_ROWS_PER_ROW)

@@ -66,7 +66,7 @@ class LACForestClassifier(BaseLACForest):
         Shares of the known classes among the known rows of deployment. "labeled" takes those of
         the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
         that the shares have moved; then they are estimated together with theta by
-        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        `lacforest.mixture.ShareMixture`. Given shares sum to 1: an array
         in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
         shares.
     gamma : float in [0, 0.5], default=0.01
@@ -99,7 +99,8 @@ class LACForestClassifier(BaseLACForest):
         takes all, as in the paper. 1.0 keeps known and new rows about in the proportion of the
         unlabelled rows, see `LACExtraTreesClassifier`.
     class_weight : dict, "balanced" or None, default=None
-        Factors for the weights of labelled rows, by known class.
+        Factors for the weights of labelled rows, by known class: what errors cost. Theta and shares
+        leave them aside; see `known_shares` for classes that are more or less frequent.
     unlabeled_label : object, default=None
         A label that marks unlabelled rows inside X, of any type (-1, NaN, "unknown"). This is the
         form that works inside a Pipeline, GridSearchCV or cross_validate.
@@ -137,7 +138,7 @@ class LACForestClassifier(BaseLACForest):
         Intervals of estimated shares; None where they are those of labelled rows or given.
     share_shift_ : float or None
         How far shares in deployment lie from those of labelled rows, as a mean squared z-score;
-        shares were estimated where it is above 6. None where this was not tested.
+        shares were estimated where it is above 4. None where this was not tested.
     fit_findings_ : tuple of Finding
         What the fit found about its assumptions, as `lacforest.mixture.diagnose` tells it; problems
         were warned about. Empty without unlabelled rows.
