@@ -33,7 +33,7 @@ FLAT_POWER = 3.0
 OVERLAP_POWER = 2.0
 # Gain of log-likelihood at which both shapes have the same weight, and the width of the transition.
 _OVERLAP_GAIN = 10.0
-_OVERLAP_WIDTH = 4.0
+_OVERLAP_WIDTH = 2.0
 
 
 class RankMixture(ThetaEstimator):
