@@ -57,13 +57,15 @@ def headings(page):
 
 def test_sections_of_a_full_report(full):
     assert headings(read(full)) == [
+        "How much is new, and can I believe it?",
         "How good is it?",
-        "Plots",
-        "Do the data support theta?",
+        "What does it look like?",
         "How frequent are known classes?",
-        "Which columns differ between labelled and unlabelled rows?",
+        "What is it?",
+        "Which rows, and why?",
         "Which features separate new rows from known ones?",
-        "The rows with the highest novelty scores",
+        "Which columns differ between labelled and unlabelled rows?",
+        "What now?",
         "Facts",
     ]
 
@@ -75,7 +77,7 @@ def test_figures_are_those_of_the_forest(full, forest, toy):
     assert f"<b>{called_new:,}</b><span>rows called new</span>" in page
     low, high = forest.theta_interval_
     assert f"(interval {low:.1%} to {high:.1%})" in page
-    newest = forest.novelty_score(toy.X_unlabeled).argmax() + 1
+    newest = ranking_score(forest, toy.X_unlabeled).argmax() + 1
     assert f"<tbody><tr><td>{newest}</td>" in page
 
 
