@@ -106,7 +106,7 @@ class ConfirmedExperiment:
             "called_new": float((predicted[theirs] == forest.new_label_).mean()),
             "recognised": float((predicted[theirs] == confirmed).mean()),
             "accuracy": float((predicted == truth).mean()),
-            "theta_error": abs(float(forest.theta_) - theta),
+            "theta_error": abs((forest.theta_ or 0.0) - theta),
         }
 
     def run(self, results: ResultsFile) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from lacforest.report._pictures import Picture, draw
 from lacforest.report._rows import groups_section, newest_section, next_section
 
 _MOST_FEATURES = 12
+_MOST_CLASSES = 20
 _MEASURES = {
     "accuracy": "accuracy over known classes and new",
     "known_accuracy": "accuracy on rows of known classes",
@@ -122,7 +123,7 @@ def _shares(forest: BaseLACForest) -> Section | None:
     if shares is None:
         return None
     rows = []
-    for k in np.argsort(-shares, kind="stable")[:_MOST_ROWS]:
+    for k in np.argsort(-shares, kind="stable")[:_MOST_CLASSES]:
         interval = "" if ends is None else f"{ends[k][0]:.1%} to {ends[k][1]:.1%}"
         rows.append((str(forest.known_classes_[k]), f"{shares[k]:.1%}", interval))
     text = "Shares of the known classes among the known unlabelled rows of the fit."
