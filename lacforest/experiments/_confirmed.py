@@ -111,6 +111,7 @@ class ConfirmedExperiment:
                 np.append(split.y_labeled, np.full(n_rows, confirmed)),
                 X_unlabeled=split.X_unlabeled[left],
             )
+        found = 0.0 if forest.theta_ is None else forest.theta_
         predicted = forest.predict(split.X_test)
         is_new = ~np.isin(y_test, forest.known_classes_)
         truth = np.where(is_new, forest.new_label_, y_test)
@@ -119,7 +120,7 @@ class ConfirmedExperiment:
             "called_new": float((predicted[theirs] == forest.new_label_).mean()),
             "recognised": float((predicted[theirs] == confirmed).mean()),
             "accuracy": float((predicted == truth).mean()),
-            "theta_error": abs(float(forest.theta_) - theta),
+            "theta_error": abs(found - theta),
         }
 
     def run(self, results: ResultsFile) -> list[dict[str, Any]]:
