@@ -104,6 +104,9 @@ def soften(grower: Grower, explored: Exploration, hard: ForestArrays) -> SoftLab
     weight = None if rows.weight is None else rows.weight[: rows.n_labeled]
     prior = np.bincount(labeled, weight, minlength=rows.n_known).astype(np.float64)
     known = hard.probabilities(rows.unlabeled_table(), grower.n_jobs)[:, :-1]
+    if rows.class_factor is not None:
+        # Leaves of single rows vote by the number of rows nearby, whatever these weigh.
+        known = known * rows.class_factor
     return SoftLabels.of(new_shares(explored.scores, explored.criterion.theta), known, prior)
 
 

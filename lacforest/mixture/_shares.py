@@ -155,12 +155,16 @@ class ShareFit:
         Of the classes that have labelled rows, then of the new densities.
     has_rows : bool array of shape (n_known,)
         Which classes have labelled rows.
+    told_apart : float
+        Sum over classes of the share of their labelled rows that are in their own group: 1 by
+        chance, the number of classes at best.
     """
 
     counts: NDArray[np.float64]
     parts: Parts
     weights: NDArray[np.float64]
     has_rows: NDArray[np.bool_]
+    told_apart: float
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -204,6 +208,7 @@ def fit_shares(
     unlabeled_group = (scores.unlabeled[:, :-1] * lift).argmax(axis=1)
     confusion = np.zeros((n_known, n_known))
     np.add.at(confusion, (group, classes), scores.weight / totals[classes])
+    told_apart = float(confusion.trace())
     parts = _parts(confusion, lowest)
     parts = parts[:, np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))]
     known = labeled_shares if start is None else start
@@ -222,7 +227,7 @@ def fit_shares(
                 counts[j] = position_counts(table, N_BINS)
         counted = np.append(counts.ravel(), PRIOR_ROWS * labeled_shares)
         weights = mixture_weights(counted, parts, weights)
-        fit = ShareFit(counted, parts, weights, has_rows)
+        fit = ShareFit(counted, parts, weights, has_rows, told_apart)
         known = fit.known_shares
     return fit
 
