@@ -242,7 +242,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
     ]
     rows += [
-        ("anything new?", found["text"])
+        ("tested", found["text"])
         for found in facts["findings"]
         if found["topic"] == "something new"
     ]
