@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from lacforest._coding.bins import sampled_rows
 from lacforest._tree.row_hash import row_shares
 
 # How much faster the log-odds of a share grow than those of a score: votes of trees that were grown
@@ -20,25 +21,54 @@ _PRIOR_WEIGHT = 1e-9
 _N_BISECTIONS = 64
 
 
-def new_shares(scores: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
-    """Share of "new" in each unlabelled row: sharpened scores whose mean is theta.
+@dataclass(frozen=True)
+class NewShares:
+    """Share of "new" in unlabelled rows as a function of their scores.
 
     The share is ``expit(4 logit(s) + b)`` with s clipped to [0.001, 0.999] and b such that the
-    mean over all rows is theta.
+    mean is theta: over all rows, or over the 200,000 of smallest hash where there are more.
+
+    Attributes
+    ----------
+    theta : float
+    offset : float
+        The b of the formula; not used where theta is 0 or 1.
     """
-    if theta <= 0.0 or theta >= 1.0:
-        return np.full(len(scores), min(max(theta, 0.0), 1.0))
-    odds = SHARPNESS * logit(np.clip(scores, _LOWEST_SCORE, 1.0 - _LOWEST_SCORE))
-    # Log-odds of every row lie below logit(theta) at the lower end, and above it at the upper.
-    low, high = logit(theta) - odds.max(), logit(theta) - odds.min()
-    for _ in range(_N_BISECTIONS):
-        middle = 0.5 * (low + high)
-        if expit(odds + middle).mean() < theta:
-            low = middle
-        else:
-            high = middle
-    shares: NDArray[np.float64] = expit(odds + 0.5 * (low + high))
-    return shares
+
+    theta: float
+    offset: float
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64], theta: float) -> NewShares:
+        """Find b by the scores of all unlabelled rows."""
+        theta = min(max(theta, 0.0), 1.0)
+        if theta in (0.0, 1.0):
+            return cls(theta, 0.0)
+        sample = sampled_rows(len(scores))
+        odds = _odds(scores if sample is None else scores[sample])
+        # Log-odds of every row lie below logit(theta) at the lower end, and above it at the upper.
+        low, high = logit(theta) - odds.max(), logit(theta) - odds.min()
+        for _ in range(_N_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if expit(odds + middle).mean() < theta:
+                low = middle
+            else:
+                high = middle
+        return cls(theta, float(0.5 * (low + high)))
+
+    def at(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The shares of rows with these scores."""
+        if self.theta in (0.0, 1.0):
+            return np.full(len(scores), self.theta)
+        shares: NDArray[np.float64] = expit(_odds(scores) + self.offset)
+        return shares
+
+
+def _odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    sharpened: NDArray[np.float64] = SHARPNESS * logit(
+        np.clip(scores, _LOWEST_SCORE, 1.0 - _LOWEST_SCORE)
+    )
+    return sharpened
 
 
 @dataclass(frozen=True)
