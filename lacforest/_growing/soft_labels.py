@@ -110,9 +110,12 @@ class SoftLabels:
         uniform = np.random.default_rng(seed).random(len(self.edges))
         return _classes_at(uniform, self.edges)
 
-    def draw_rows(self, rows: NDArray[np.int64], seed: int) -> NDArray[np.uint16]:
-        """Class codes of some rows by their hashes: those of a row depend on no other row."""
-        return _classes_at(row_shares(rows, seed), self.edges[rows])
+    def draw_rows(self, rows: NDArray[np.int64], seed: int, first: int = 0) -> NDArray[np.uint16]:
+        """Class codes of some rows by their hashes: those of a row depend on no other row.
+
+        `first` is the number of the row that the first entry of `edges` belongs to.
+        """
+        return _classes_at(row_shares(rows, seed), self.edges[rows - first])
 
 
 def _classes_at(uniform: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.uint16]:
