@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
+
+import numpy as np
 
 from lacforest._utils.extras import load_extra
 from lacforest._utils.progress import tell
@@ -74,15 +77,15 @@ class DaskEngine(Engine):
         """See `Engine`."""
         keys = [f"lacforest-{to}-{uuid4().hex}" for _ in items]
         if any(_is_lazy(value) for item in items for value in item):
-            call = self._dask.delayed(function, pure=False)
+            call = self._dask.delayed(run_task, pure=False)
             tasks = [
-                call(*item, *shared, dask_key_name=key)
+                call(function, *item, *shared, dask_key_name=key)
                 for item, key in zip(items, keys, strict=True)
             ]
             futures = self.client.compute(tasks)
         else:
             futures = [
-                self.client.submit(function, *item, *shared, key=key, pure=False)
+                self.client.submit(run_task, function, *item, *shared, key=key, pure=False)
                 for item, key in zip(items, keys, strict=True)
             ]
         self._started.update(futures)
@@ -110,6 +113,25 @@ class DaskEngine(Engine):
                 f"tasks were cancelled, or workers died repeatedly ({error})"
             ) from error
         return values
+
+
+def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with arguments whose arrays are aligned, as the kernels need them."""
+    return function(*(aligned(value) for value in arguments))
+
+
+def aligned(value: Any) -> Any:
+    """A value with all of its arrays aligned: those from other workers begin at any byte."""
+    if isinstance(value, np.ndarray):
+        # Not by numpy's own flag: it is always set for packed structures such as nodes.
+        is_aligned = value.itemsize == 1 or value.ctypes.data % 8 == 0
+        return value if is_aligned else value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(aligned(item) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        return replace(value, **{name: aligned(item) for name, item in own.items()})
+    return value
 
 
 def _is_lazy(value: Any) -> bool:
