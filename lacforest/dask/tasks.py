@@ -183,10 +183,10 @@ def bundle_rows(
             drawn = soft.draw_rows(numbers, int(draw.label_seeds[tree]), start)
         bundle.append(
             TreeRows(
-                part.labeled[:, labeled],
+                np.take(part.labeled, labeled, axis=1),
                 part.classes[labeled],
                 None if part.weight is None else part.weight[labeled],
-                part.unlabeled[:, numbers - start],
+                np.take(part.unlabeled, numbers - start, axis=1),
                 drawn,
             )
         )
@@ -234,9 +234,9 @@ def _join_rows(
     parts: Sequence[TreeRows], facts: TableFacts
 ) -> tuple[TrainingRows, NDArray[np.uint8]]:
     """Labelled rows of all partitions, then unlabelled ones."""
-    codes = np.concatenate(
-        [part.labeled for part in parts] + [part.unlabeled for part in parts], axis=1
-    )
+    blocks = [part.labeled for part in parts] + [part.unlabeled for part in parts]
+    codes = np.empty((len(facts.bins), sum(own.shape[1] for own in blocks)), dtype=np.uint8)
+    np.concatenate(blocks, axis=1, out=codes)  # columns must be contiguous, whatever blocks are
     labeled = np.concatenate([part.classes for part in parts])
     n_unlabeled = codes.shape[1] - len(labeled)
     n_known = facts.totals.n_known

@@ -25,7 +25,7 @@ from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.labels import Labels
 from lacforest._input.parameters import check_level, check_pseudo_cap, check_tree_parameters
 from lacforest._input.row_totals import RowTotals
-from lacforest._input.tables import check_prediction_table
+from lacforest._input.tables import check_prediction_table, reject_dask
 from lacforest._input.training_data import check_training_rows
 from lacforest._model.arrays import ForestArrays
 from lacforest._model.tree_view import TreeViews
@@ -95,6 +95,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, BaseEstimator):
         self
         """
         with unchanged_on_failure(self):
+            reject_dask(self, X=X, y=y, X_unlabeled=X_unlabeled, sample_weight=sample_weight)
             theta = self._check_parameters()
             rows, labels = check_training_rows(
                 self, X, y, sample_weight, X_unlabeled, control=control
