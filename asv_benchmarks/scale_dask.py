@@ -82,7 +82,7 @@ def fit_on_cluster(n_rows, n_workers, options):
     X, y, U = collections(n_rows, options.block)
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+import lacforest.dask
 from lacforest._utils.arguments import at_least
-from lacforest.cli import _arguments
+from lacforest.cli import _arguments, _fit_dask
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import check_output, writing
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import TabularModel, joint_name
+from lacforest.tabular import TableError, TabularModel, joint_name
 from lacforest.tabular.kinds import CONTENTS
 
 # Share of labelled rows that --calibrate holds out.
@@ -36,6 +37,7 @@ examples:
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacextratrees
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
+  lacforest fit labelled/ --target y --unlabeled june/ -o model.lac --dask
 """
 
 
@@ -99,6 +101,7 @@ def add_to(commands: Any) -> None:
         help="hold 30 %% of the labelled rows out, so that predict has --max-fpr, --fdr and "
         "--budget, and scores of rows of this fit are honest; takes three fits",
     )
+    _fit_dask.add_to(parser)
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -110,26 +113,14 @@ def run(given: argparse.Namespace) -> int:
     """Fit, save, and print a summary."""
     started = time.perf_counter()
     console = Console(given)
-    groups = find_tables(given, given.labelled, given.unlabeled)
-    check_output(given.output, [place.path for places in groups for place in places])
-    labeled, unlabeled = read_tables(console, given, groups)
-    forest = FORESTS[given.method](
-        theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs
-    )
-    if given.trees is not None:
-        forest.set_params(n_estimators=given.trees)
-    model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
-    with (
-        console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    forest = _make_forest(given)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        sources = (joint_name(groups[0]), joint_name(groups[1]))
-        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
-    predicted = Counter(scored["predicted_label"].tolist())
+        fit = _fit_tables if given.dask is None else _fit_dask.fit_folders
+        model, n_labeled, predicted = fit(given, console, forest)
     with writing(given.output):
         model.save(given.output)
-    facts = _facts(model, len(labeled), predicted, [str(warning.message) for warning in caught])
+    facts = _facts(model, n_labeled, predicted, [str(warning.message) for warning in caught])
     facts |= {
         "seconds": round(time.perf_counter() - started, 3),
         "output": str(given.output),
@@ -137,6 +128,33 @@ def run(given: argparse.Namespace) -> int:
     }
     console.print_result(facts, _lines(facts, given))
     return 0
+
+
+def _make_forest(given: argparse.Namespace) -> BaseLACForest:
+    kind = FORESTS[given.method]
+    if given.dask is not None:
+        if given.calibrate:
+            raise TableError("--calibrate does not go with --dask: fit without one of them")
+        check_output(given.output, [])
+        kind = getattr(lacforest.dask, f"Dask{kind.__name__}")
+    forest = kind(theta=_theta_of(given), random_state=given.seed, n_jobs=given.jobs)
+    if given.trees is not None:
+        forest.set_params(n_estimators=given.trees)
+    return forest
+
+
+def _fit_tables(
+    given: argparse.Namespace, console: Console, forest: BaseLACForest
+) -> tuple[TabularModel, int, Counter[Any]]:
+    """Fit on tables in memory; the model, its labelled rows, and how often labels are predicted."""
+    groups = find_tables(given, given.labelled, given.unlabeled)
+    check_output(given.output, [place.path for places in groups for place in places])
+    labeled, unlabeled = read_tables(console, given, groups)
+    model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
+    with console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"):
+        sources = (joint_name(groups[0]), joint_name(groups[1]))
+        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
+    return model, len(labeled), Counter(scored["predicted_label"].tolist())
 
 
 def _theta_of(given: argparse.Namespace) -> Any:

@@ -1,5 +1,7 @@
 """One small cluster of processes on loopback: the same bits, lazy predictions, nothing left."""
 
+import json
+
 import numpy as np
 import pytest
 from forests import assert_same_forest
@@ -13,7 +15,9 @@ import dask.dataframe as dd
 import pandas as pd
 from distributed import Client, LocalCluster
 
+from lacforest.cli import main
 from lacforest.dask import DaskLACForestClassifier
+from lacforest.tabular import TabularModel
 
 # Threads and sockets of clusters may be collected late.
 pytestmark = [
@@ -29,7 +33,7 @@ OPTIONS = {"theta": 0.5, "rows_per_tree": 250, "max_bins": 30, "random_state": 2
 def client():
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1"
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -107,3 +111,29 @@ def test_collections_that_do_not_fit_together(client):
     )
     with pytest.raises(ValueError, match="had other rows when it was computed again"):
         forest.fit(changing, da.from_array(y, 90))
+
+
+def test_the_command_reads_folders_of_parquet(client, tmp_path, capsys):
+    names = list("abcd")
+    for folder, table in (("known", X), ("deployed", U)):
+        frame = pd.DataFrame(table, columns=names)
+        if folder == "known":
+            frame["kind"] = np.array(["x", "y", "z"])[y]
+        (tmp_path / folder).mkdir()
+        frame[:120].to_parquet(tmp_path / folder / "0.parquet")
+        frame[120:].to_parquet(tmp_path / folder / "1.parquet")
+    model = tmp_path / "model.lac"
+    arguments = ["fit", str(tmp_path / "known"), "--unlabeled", str(tmp_path / "deployed")]
+    arguments += ["--target", "kind", "-o", str(model), "--trees", "4", "--theta", "0.5", "--json"]
+    assert main([*arguments, "--dask", client.scheduler.address]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["labelled_rows"], facts["unlabelled_rows"]) == (300, 300)
+    assert facts["classes"] == ["x", "y", "z"]
+    scored = TabularModel.load(model).predict(pd.DataFrame(U, columns=names))
+    assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
+
+    assert main([*arguments, "--dask", client.scheduler.address, "--target", "a"]) != 0
+    assert "columns are not numbers: ['kind']" in capsys.readouterr().err
+    arguments[1] = str(tmp_path)
+    assert main([*arguments, "--dask"]) != 0
+    assert "is not a folder of Parquet files" in capsys.readouterr().err
