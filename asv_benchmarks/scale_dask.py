@@ -69,9 +69,16 @@ def peak_megabytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def cpu_seconds():
+    """Processor time of this process, which other work on the machine does not change much."""
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    return spent.ru_utime + spent.ru_stime
+
+
 def used(dask_worker):
-    """Peak memory of a worker and the bytes that it has received from others."""
-    return peak_megabytes(), sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+    """Peak memory of a worker, bytes that it has received from others, and its CPU time."""
+    moved = sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+    return peak_megabytes(), moved, cpu_seconds()
 
 
 def fit_on_cluster(n_rows, n_workers, options):
@@ -88,15 +95,18 @@ def fit_on_cluster(n_rows, n_workers, options):
     ):
         # Workers import the package and code before the clock starts.
         client.run(make_block, 0, 10, "labeled")
+        before = cpu_seconds() + sum(spent for _, _, spent in client.run(used).values())
         started = time.perf_counter()
         forest = DaskLACForestClassifier(
             options.trees, theta=THETA, rows_per_tree=options.rows_per_tree, random_state=0
         ).fit(X, y, X_unlabeled=U)
         seconds = time.perf_counter() - started
-        memory, moved = zip(*client.run(used).values(), strict=True)
+        memory, moved, spent = zip(*client.run(used).values(), strict=True)
+        spent_here = cpu_seconds()
         left = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
     return forest, {
         "seconds": seconds,
+        "cpu_seconds": spent_here + sum(spent) - before,
         "moved_megabytes": sum(moved) / 2**20,
         "worker_peak_megabytes": max(memory),
         "client_and_scheduler_peak_megabytes": peak_megabytes(),
@@ -112,7 +122,7 @@ def fit_in_one_process(n_rows, options):
     X, y = (np.concatenate(parts) for parts in zip(*labeled, strict=True))
     U = np.concatenate([make_table(b, options.block, "unlabeled") for b in range(n_blocks)])
     del labeled
-    started = time.perf_counter()
+    started, before = time.perf_counter(), cpu_seconds()
     forest = LACForestClassifier(
         options.trees,
         theta=THETA,
@@ -123,6 +133,7 @@ def fit_in_one_process(n_rows, options):
     ).fit(X, y, X_unlabeled=U)
     return forest, {
         "seconds": time.perf_counter() - started,
+        "cpu_seconds": cpu_seconds() - before,
         "worker_peak_megabytes": peak_megabytes(),
     }
 
