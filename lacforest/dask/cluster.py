@@ -54,11 +54,9 @@ class DaskEngine(Engine):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        started = list(self._started)
-        if error is not None and self.client.status == "running":
-            # Also after Ctrl-C: nothing that this fit started goes on.
-            self.client.cancel(started, force=True)
-        for future in started:
+        # Also after an error or Ctrl-C: the scheduler drops tasks that no client wants. Not by
+        # Client.cancel, which may end the connection where cancelled tasks depend on each other.
+        for future in list(self._started):
             future.release()
         if error is not None and self.client.status != "running":
             raise ClusterError(
