@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from lacforest._coding.bins import check_max_bins
-from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
-from lacforest._contract.classifier import keyword_only_fit
-from lacforest._contract.shares import find_deployment
-from lacforest._contract.theta import check_theta
+from lacforest._contract.shares import Deployment
 from lacforest._growing.collect import mean_importances
 from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
-from lacforest._growing.label import pseudo_label_cap, pseudo_labels
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
-from lacforest._growing.run import Grower
+from lacforest._growing.label import n_pseudo_labels, pseudo_label_cap
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape
 from lacforest._growing.sample import RowSample
 from lacforest._growing.step_one import explore
 from lacforest._growing.step_two import GrownForest, deepen, refine_plain
-from lacforest._input.parameters import (
-    check_gamma,
-    check_int,
-    check_max_features,
-    check_pseudo_cap,
-    check_tree_parameters,
-)
-from lacforest._input.shares import check_known_shares
-from lacforest._input.training_data import TrainingRows, check_training_rows
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.labels import Labels
+from lacforest._input.parameters import check_gamma, check_int, check_max_features
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
-from lacforest.ensemble.callbacks import report_to_callbacks
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
@@ -209,109 +196,66 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    @keyword_only_fit
-    @report_to_callbacks
-    def fit(
+    def _grow(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        X_unlabeled: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        control: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> Self:
-        """Grow the forest: check, code, find theta, explore, label, refine.
+        grower: TreeGrower,
+        labels: Labels,
+        deployment: Deployment | None,
+        entropy: NDArray[np.uint32],
+    ) -> None:
+        totals = grower.totals
+        sample = RowSample.of(self._rows_of_tree, totals.n_labeled + totals.n_unlabeled)
+        n_trees = self._n_trees(totals.n_labeled + totals.n_unlabeled)
+        seeds = ForestSeeds.of_fresh_trees(entropy, self.n_explorers, n_trees, sample is not None)
+        shape = TreeShape.of(self, totals.n_features)
+        refine_plan = TreePlan(
+            GiniCriterion(),
+            shape,
+            seeds.refine,
+            random_cuts=True,
+            sample_seeds=seeds.fresh_sample,
+            sample=sample,
+        )
+        if deployment is None:
+            self._keep(totals, labels, None, refine_plain(grower, refine_plan))
+            return
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
-            missing.
-        y : array-like of shape (n_rows,)
-            Labels.
-        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
-            Unlabelled rows from deployment.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of labelled rows; see Notes of `LACForestClassifier`.
-        control : tuple of X_known and y_known, optional
-            Rows of known classes from deployment, a random sample of them, with their labels: a
-            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
-            steps learn from them: drift of the known classes no longer looks new.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            check_tree_parameters(self)
-            self._check_own_parameters()
-            theta_or_estimator = check_theta(self.theta)
-            check_known_shares(self.known_shares)
-            rows, labels = check_training_rows(
-                self, X, y, sample_weight, X_unlabeled, control=control
+        theta = deployment.theta
+        explore_plan = TreePlan(
+            AugmentedGiniCriterion(theta.value, totals.labeled_total, totals.n_unlabeled),
+            self._explored_shape(shape, totals.n_features, deployment),
+            seeds.explore,
+            random_cuts=self.cuts == "random",
+            sample_seeds=seeds.sample,
+            sample=sample,
+        )
+        explored = explore(grower, explore_plan)
+        if explored.made_no_split:
+            warn_user(self._unexplored_message(), UserWarning)
+        marked = grower.mark(explored.scores, theta.value)
+        deployment = check_fit(deployment, *grower.checked_rows(marked), self)
+        n_sampled = totals.labeled_total * refine_plan.rate
+        cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
+        refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
+        n_marked = n_pseudo_labels(totals.n_unlabeled, theta.value)
+        if self.refinement == "deepen":
+            plan = replace(
+                refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
             )
-            coded = code_table(rows.table, self.n_jobs, self.max_bins)
-
-            entropy = draw_entropy(self.random_state)
-            sample = RowSample.of(self.max_samples, rows.table.n_rows)
-            n_trees = self._n_trees(rows.table.n_rows)
-            seeds = ForestSeeds.of_fresh_trees(
-                entropy, self.n_explorers, n_trees, sample is not None
-            )
-            shape = TreeShape.of(self, rows.table.n_features)
-            refine_plan = TreePlan(
-                GiniCriterion(),
-                shape,
-                seeds.refine,
-                random_cuts=True,
-                sample_seeds=seeds.fresh_sample,
-                sample=sample,
-            )
-            if rows.n_unlabeled == 0:
-                grower = Grower(rows, coded, self.n_jobs, self.verbose)
-                self._keep(rows, labels, None, refine_plain(grower, refine_plan))
-                return self
-
-            deployment = find_deployment(
-                theta_or_estimator,
-                self.known_shares,
-                rows,
-                labels.known,
-                coded,
-                entropy,
-                self.n_jobs,
-            )
-            rows, theta = deployment.rows, deployment.theta
-            grower = Grower(rows, coded, self.n_jobs, self.verbose)
-            explore_plan = TreePlan(
-                AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
-                self._explored_shape(shape, rows),
-                seeds.explore,
-                random_cuts=self.cuts == "random",
-                sample_seeds=seeds.sample,
-                sample=sample,
-            )
-            explored = explore(grower, explore_plan)
-            if explored.made_no_split:
-                warn_user(self._unexplored_message(), UserWarning)
-            marked = pseudo_labels(explored.scores, theta.value)
-            deployment = check_fit(deployment, coded.columns, marked, self)
-            n_sampled = rows.labeled_total * refine_plan.rate
-            cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
-            refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
-            if self.refinement == "deepen":
-                plan = replace(
-                    refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
-                )
-                refined, exploring = deepen(grower, plan, explored), None
-            else:
-                kinds = TreeKinds.of(self.refinement, n_trees)
-                refined = refine_fresh(grower, refine_plan, explored, kinds, seeds.label)
-                exploring = freeze_exploration(rows, explored)
-            importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
-            grown = GrownForest(refined.arrays, exploring, explored.scores, marked, importances)
-            self._keep(rows, labels, deployment, grown)
-        return self
+            refined, exploring = deepen(grower, plan, explored, n_marked), None
+        else:
+            kinds = TreeKinds.of(self.refinement, n_trees)
+            refined = refine_fresh(grower, refine_plan, explored, n_marked, kinds, seeds.label)
+            exploring = freeze_exploration(totals, explored)
+        importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
+        grown = GrownForest(
+            refined.arrays,
+            exploring,
+            grower.collect(explored.scores),
+            grower.collect(marked),
+            importances,
+        )
+        self._keep(totals, labels, deployment, grown)
 
     def _n_trees(self, n_rows: int) -> int:
         if self.n_estimators != "auto":
@@ -322,20 +266,20 @@ n_features_in_, feature_names_in_
         check_int("n_explorers", self.n_explorers, 1)
         check_int("min_explored_leaf", self.min_explored_leaf, 1)
         check_gamma(self.gamma)
-        check_max_bins(self.max_bins)
-        check_pseudo_cap(self.pseudo_cap)
         for name, choices in (("cuts", _CUTS), ("refinement", _REFINEMENTS)):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
-    def _explored_shape(self, refined: TreeShape, rows: TrainingRows) -> TreeShape:
+    def _explored_shape(
+        self, refined: TreeShape, n_features: int, deployment: Deployment
+    ) -> TreeShape:
         """How far Step I grows a tree.
 
         Where a labelled row stands for several of its class in deployment, leaves have as many
         times more rows: otherwise most leaves of the class would hold none of its labelled rows.
         """
-        given, n_features = self.max_explored_features, rows.table.n_features
+        given = self.max_explored_features
         if isinstance(given, str) and given == "auto":
             max_features = min(_MORE_EXPLORED * refined.max_features, n_features)
         else:
@@ -345,7 +289,9 @@ n_features_in_, feature_names_in_
         return replace(
             refined,
             max_features=max_features,
-            min_samples_leaf=math.ceil(self.min_explored_leaf * _rows_per_row(rows)),
+            min_samples_leaf=math.ceil(
+                self.min_explored_leaf * _rows_per_row(deployment.rows.class_factor)
+            ),
             draws_on=False,
             gamma=float(self.gamma) if self.gamma > 0 else None,
         )
@@ -359,8 +305,8 @@ n_features_in_, feature_names_in_
         )
 
 
-def _rows_per_row(rows: TrainingRows) -> float:
+def _rows_per_row(class_factor: NDArray[np.float64] | None) -> float:
     """How many rows of deployment a labelled row stands for, in the class where it is most."""
-    if rows.class_factor is None:
+    if class_factor is None:
         return 1.0
-    return min(max(float(rows.class_factor.max()), 1.0), _MOST_ROWS_PER_ROW)
+    return min(max(float(class_factor.max()), 1.0), _MOST_ROWS_PER_ROW)
