@@ -205,9 +205,10 @@ cdef int64_t _load_sample(
 ) noexcept nogil:
     """Write the rows of one tree and their classes; return how many there are.
 
-    Labelled and unlabelled rows are drawn apart; with replacement, so that both totals are kept. Rows that do not
-    take part are dropped after the draw, so that both steps of a tree see one sample. A limit on
-    unlabelled rows comes last; random_state, the stream of the tree, moves only where it binds.
+    Labelled and unlabelled rows are drawn apart; with replacement, so that both totals are kept.
+    Rows that do not take part are dropped after the draw, so that both steps of a tree see one
+    sample. A limit on unlabelled rows comes last; random_state, the stream of the tree, moves only
+    where it binds.
     """
     cdef int64_t n_rows = table.columns.table.n_rows
     cdef int64_t n_drawn = n_rows

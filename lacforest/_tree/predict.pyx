@@ -19,7 +19,6 @@ cdef enum:
     MAX_TRANSPOSED = 256    # most features for which a block is first transposed to columns
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
     COLUMN_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
-    FEW_ROWS = 8            # most rows that walk on one by one
     ANY_DEPTH = 0x7FFFFFFF
 
 
@@ -32,48 +31,6 @@ cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
     if value_t is float:
         if <double> bound[0] > threshold:
             bound[0] = nextafterf(bound[0], -INFINITY)
-
-
-cdef inline void _walk_few(
-    const Node* nodes,
-    uint32_t limit,
-    const value_t* block,
-    int64_t row_stride,
-    int64_t column_stride,
-    const uint16_t* rows,
-    int32_t n_rows,
-    int32_t start,
-    BlockWalk* walk,
-) noexcept nogil:
-    """Send at most FEW_ROWS rows on from the node `start`, a step each in turn.
-
-    Their steps do not depend on each other, so the processor runs them side by side. Rows that have
-    arrived stay where they are until all have.
-    """
-    cdef int32_t[FEW_ROWS] at
-    cdef int64_t[FEW_ROWS] offset
-    cdef const Node* node
-    cdef int32_t j, feature
-    cdef bint moves, right
-    cdef bint any_moves = True
-    cdef value_t bound, value
-    for j in range(n_rows):
-        at[j] = start
-        offset[j] = rows[j] * row_stride
-    while any_moves:
-        any_moves = False
-        for j in range(n_rows):
-            node = nodes + at[j]
-            moves = <uint32_t> node.left < limit
-            feature = node.feature if moves else 0
-            _set_bound(node.payload.threshold, &bound)
-            value = block[offset[j] + (feature ^ (feature >> 31)) * column_stride]
-            # A missing value compares false with everything.
-            right = (value > bound) | ((feature < 0) & (value != value))
-            at[j] = node.left + right if moves else at[j]
-            any_moves |= moves
-    for j in range(n_rows):
-        walk.at[rows[j]] = at[j]
 
 
 cdef void _walk_block(
@@ -119,12 +76,6 @@ cdef void _walk_block(
             if <uint32_t> node.left >= limit:
                 for i in range(here.start, here.end):
                     walk.at[source[i]] = here.node
-                break
-            if here.end - here.start <= FEW_ROWS:
-                _walk_few(
-                    nodes, limit, block, row_stride, column_stride, source + here.start,
-                    here.end - here.start, here.node, walk,
-                )
                 break
             target = rows[1 - here.side]
             feature = node.feature
