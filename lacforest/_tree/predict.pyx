@@ -18,7 +18,7 @@ from lacforest._tree.types cimport (
 cdef enum:
     MAX_TRANSPOSED = 256    # most features for which a block is first transposed to columns
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
-    COLUMN_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
+    BLOCK_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
     ANY_DEPTH = 0x7FFFFFFF
 
 
@@ -155,7 +155,7 @@ cdef value_t* _columns_of_block(const value_t[:, :] X) noexcept nogil:
         or X.shape[1] > MAX_TRANSPOSED
     ):
         return NULL
-    return <value_t*> malloc(COLUMN_STRIDE * X.shape[1] * sizeof(value_t))
+    return <value_t*> malloc(BLOCK_STRIDE * X.shape[1] * sizeof(value_t))
 
 
 cdef inline void _reach(
@@ -180,8 +180,8 @@ cdef inline void _reach(
     if walk.tree == 0:
         for i in range(walk.n_block):
             for j in range(X.shape[1]):
-                columns[j * COLUMN_STRIDE + i] = X[walk.begin + i, j]
-    _walk_block(nodes, limit, <const value_t*> columns, 1, COLUMN_STRIDE, walk)
+                columns[j * BLOCK_STRIDE + i] = X[walk.begin + i, j]
+    _walk_block(nodes, limit, <const value_t*> columns, 1, BLOCK_STRIDE, walk)
 
 
 cdef inline void _reach_by_codes(
