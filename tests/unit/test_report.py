@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from lacforest import LACForestClassifier
+from lacforest.calibration.scores import ranking_score
 from lacforest.datasets import make_figure1
 from lacforest.inspection import column_shift
 from lacforest.mixture import diagnose
