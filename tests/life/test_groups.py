@@ -151,7 +151,7 @@ def test_a_promoted_class_is_called_by_its_name(known):
     )
     is_new = forest.predict(U) == forest.new_label_
     groups = NewClassGroups(1).fit(U[is_new], **known)
-    X_more, y_more = groups.promote({"new-1": "c"}, groups.nearest_rows_[0])
+    X_more, y_more = groups.promote({"new-1": "c"}, range(20))
     X, y = np.concatenate([known["X_labeled"], X_more]), np.append(known["y_labeled"], y_more)
     again = LACForestClassifier(30, random_state=0, **groups.next_fit(forest))
     predicted = again.fit(X, y, X_unlabeled=U).predict(U)
