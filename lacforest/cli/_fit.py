@@ -87,8 +87,8 @@ def add_to(commands: Any) -> None:
         "--method",
         choices=tuple(FORESTS),
         default="lacextratrees",
-        help="extremely randomised trees, which measured more accurate, or the paper's forest, whose "
-        "files are a tenth of the size (default: lacextratrees)",
+        help="extremely randomised trees, which measured more accurate, or the paper's forest, "
+        "whose files are a tenth of the size (default: lacextratrees)",
     )
     add(
         "--trees",
