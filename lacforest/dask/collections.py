@@ -63,14 +63,22 @@ def _align(column: Any, name: str, table: Any) -> list[Any]:
                 f"X and {name} have different divisions: align them, for instance by "
                 f"{name}.repartition(divisions=X.divisions)"
             )
-    parts = column.to_delayed()
-    parts = list(np.ravel(parts))
+    parts = _delayed_parts(column)
     n_parts = _n_parts(table)
     if len(parts) != n_parts:
         raise ValueError(
             f"X has {n_parts} partitions and {name} has {len(parts)}: divide both at the same rows"
         )
     return parts
+
+
+def _delayed_parts(collection: Any) -> list[Any]:
+    """Partitions as they are divided.
+
+    Data frames are not optimised: reading a single column, Dask joins small files, and y would be
+    divided at other rows than X.
+    """
+    return list(np.ravel(collection.to_delayed(optimize_graph=_is_array(collection))))
 
 
 def _n_parts(table: Any) -> int:
@@ -99,14 +107,14 @@ def list_parts(
     if sample_weight is not None:
         _need_collection(sample_weight, "sample_weight", local)
         weights = _align(sample_weight, "sample_weight", X)
-    tables = np.ravel(X.to_delayed())
+    tables = _delayed_parts(X)
     parts: list[Part] = [
         (table, label, weight, Place("X", index))
         for index, (table, label, weight) in enumerate(zip(tables, labels, weights, strict=True))
     ]
     if X_unlabeled is not None:
         _need_collection(X_unlabeled, "X_unlabeled", local)
-        others = np.ravel(_whole_rows(X_unlabeled, "X_unlabeled").to_delayed())
+        others = _delayed_parts(_whole_rows(X_unlabeled, "X_unlabeled"))
         parts += [
             (table, None, None, Place("X_unlabeled", index)) for index, table in enumerate(others)
         ]
