@@ -104,9 +104,10 @@ def _find(
     X: NDArray[np.float64],
     scores: NDArray[np.float64],
 ) -> NewClassGroups:
-    n_groups = "auto" if given.n_groups is None else given.n_groups
+    n_groups: Any = "auto" if given.n_groups is None else given.n_groups
     if model.groups is not None:
-        return model.groups.set_params(n_groups=n_groups).update(X, scores)
+        model.groups.set_params(n_groups=n_groups)
+        return model.groups.update(X, scores)
     if not places:
         raise TableError(
             f"{given.model} has no groups yet: give the labelled rows of its fit by --labelled"

@@ -103,7 +103,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
         try:
             for key in entry:
                 if key in numbers or key.startswith("share_"):
-                    entry[key] = float(entry[key])  # type: ignore[assignment]
+                    entry[key] = float(entry[key])
             entry["table"], entry["alarms"]
         except (KeyError, TypeError, ValueError) as error:
             raise OutputError(f"{path} is not a history of lacforest watch") from error
