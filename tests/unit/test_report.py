@@ -225,7 +225,7 @@ def test_in_a_browser(full, tmp_path, width):
     assert len(seen["pictures"]) == 6
     assert min(seen["pictures"]) > 300
     assert seen["overflow"] <= 0
-    assert seen["headings"] == 8
+    assert seen["headings"] == 10
     assert seen["ground"] == "rgb(255, 255, 255)"
 
 
