@@ -31,9 +31,11 @@ FLAT_POWER = 3.0
 # The flattest shape. It replaces the default one where the likelihood shows that new and known rows
 # overlap, and gives the upper end of the interval everywhere.
 OVERLAP_POWER = 2.0
-# Gain of log-likelihood at which both shapes have the same weight, and the width of the transition.
-_OVERLAP_GAIN = 10.0
-_OVERLAP_WIDTH = 2.0
+# Gain of log-likelihood at which both shapes have the same weight, and the width of the transition,
+# both times the share of labelled rows: the likelihood takes ranks among labelled rows for exact,
+# so it overstates the evidence where few rows are labelled.
+_OVERLAP_GAIN = 10.0 / 3.0
+_OVERLAP_WIDTH = 2.0 / 3.0
 
 
 class RankMixture(ThetaEstimator):
@@ -134,6 +136,7 @@ class RankMixture(ThetaEstimator):
         self._overlap = mixture_weights(counts, components(OVERLAP_POWER))
         gain = log_likelihood(counts, components(OVERLAP_POWER), self._overlap)
         gain -= log_likelihood(counts, components(POWER), self._weights)
+        gain *= table.n_labeled / (table.n_labeled + table.n_unlabeled)
         self._overlap_weight = float(expit((gain - _OVERLAP_GAIN) / _OVERLAP_WIDTH))
         return float(1.0 - self._blend(self._weights[0], self._overlap[0]))
 

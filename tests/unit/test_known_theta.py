@@ -322,3 +322,12 @@ def test_nothing_is_shown_before_a_fit(method):
 def test_no_curve_is_fitted_before_a_fit():
     with pytest.raises(NotFittedError):
         RankMixture().fitted_curve(np.zeros(1))
+
+
+def test_few_labelled_rows_are_weak_evidence_of_overlap():
+    unlabeled = np.sqrt(evenly(4000))  # all overlap: the density 2x
+    weights = [
+        RankMixture(n_bootstrap=0).fit_scores(evenly(n_labeled), unlabeled)._overlap_weight
+        for n_labeled in (20, 2000)
+    ]
+    assert weights[0] < 0.9 < weights[1]
