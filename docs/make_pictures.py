@@ -1,11 +1,13 @@
 """Create the plots of the documentation: ``python docs/make_pictures.py`` writes docs/_static/."""
 
+import json
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import load_digits
 
 from lacforest import LACForestClassifier
@@ -110,9 +112,33 @@ def training_curve() -> None:
     TrainingCurveDisplay.from_estimator(forest).figure_.savefig(HERE / "training-curve.png")
 
 
+def reliability() -> None:
+    """Plot the share of new rows against the mean score, from the committed results."""
+    lines = (HERE.parent / "results" / "decisions.jsonl").read_text(encoding="utf-8").splitlines()
+    draws = [entry["result"] for entry in map(json.loads, lines[1:]) if "theta .3" in entry["key"]]
+    figure, axis = plt.subplots(figsize=(4.6, 4.2), layout="constrained")
+    axis.plot([0, 1], [0, 1], "k:", lw=1)
+    bins = [draw["probability, raw"] for draw in draws]
+    points = np.array(
+        [
+            [
+                np.mean([found[f"{kind} {b}"] for found in bins if f"said {b}" in found])
+                for kind in ("said", "true")
+            ]
+            for b in range(10)
+        ]
+    )
+    axis.plot(*points.T, marker="o", color="tab:orange", label="LACExtraTreesClassifier")
+    axis.set(xlabel="mean novelty score", ylabel="share of new rows", xlim=(0, 1), ylim=(0, 1.02))
+    axis.grid(alpha=0.3)
+    axis.legend(loc="upper left")
+    figure.savefig(HERE / "reliability.png", dpi=110)
+
+
 if __name__ == "__main__":
     ratio_curves()
     figure_1()
     displays()
     one_tree()
     training_curve()
+    reliability()

@@ -30,23 +30,27 @@ class CodedTable:
 
     Attributes
     ----------
-    table : RowStack or StoredTable
+    table : RowStack, StoredTable or None
+        None where bins tell all that is needed of it.
     columns : CodedColumns
         Written once per fit, then only read.
     bins : tuple of ColumnBins or None
         What the codes of each column stand for; None where they are the exact ranks of its values.
     """
 
-    table: RowStack | StoredTable
+    table: RowStack | StoredTable | None
     columns: CodedColumns
     bins: tuple[ColumnBins, ...] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.columns.columns)
 
     @cached_property
     def values(self) -> ColumnValues:
         """A value per code of all columns; random cuts are drawn between them."""
-        return ColumnValues(
-            [self._distinct_values(feature) for feature in range(self.table.n_features)]
-        )
+        return ColumnValues([self._distinct_values(feature) for feature in range(self.n_features)])
 
     def find_thresholds(self, nodes: NDArray[Any]) -> NDArray[np.float64]:
         """Thresholds of inner nodes whose cuts are codes; 0 in leaves.
@@ -56,10 +60,18 @@ class CodedTable:
         """
         thresholds = np.zeros(len(nodes))
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.table.n_features):
+        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
             assign_thresholds(
                 nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
             )
+        return thresholds
+
+    def settle_cuts(self, nodes: NDArray[Any], are_random: bool) -> NDArray[np.float64]:
+        """Thresholds of inner nodes as `find_thresholds` does; random cuts left them in nodes."""
+        if not are_random:
+            return self.find_thresholds(nodes)
+        thresholds = np.where(nodes["left"] >= 0, nodes["threshold"], 0.0)
+        self.replace_thresholds(nodes)
         return thresholds
 
     def replace_cuts(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
@@ -73,7 +85,7 @@ class CodedTable:
         """
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.table.n_features):
+        for feature, members in _members_by_feature(nodes, skip, self.n_features):
             assign_thresholds(
                 nodes, members, self._distinct_values(feature), None, self._edges(feature)
             )
@@ -81,7 +93,7 @@ class CodedTable:
     def replace_thresholds(self, nodes: NDArray[Any]) -> None:
         """Write cuts in place of the thresholds that random cuts left in inner nodes."""
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.table.n_features):
+        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
             code_thresholds(nodes, members, self.values.values[feature])
 
     def move_to_edges(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
@@ -93,18 +105,20 @@ class CodedTable:
             return
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.table.n_features):
+        for feature, members in _members_by_feature(nodes, skip, self.n_features):
             bins = self.bins[feature]
             if bins.edges is not None:
                 move_to_edges(nodes, members, bins.values, bins.edges)
 
     def take(self, rows: NDArray[np.intp]) -> CodedTable:
         """The codes of some rows. Bins stay as they are; exact ranks are those of these rows."""
+        table = None if self.table is None else self.table.take(rows)
         if self.bins is None:
-            return code_table(self.table.take(rows), 1)
+            assert table is not None  # exact ranks come with the values that they rank
+            return code_table(table, 1)
         taken = [column[rows] for column in self.columns.columns]
         columns = CodedColumns(taken, self.columns.n_codes, self.columns.has_missing)
-        return CodedTable(self.table.take(rows), columns, self.bins)
+        return CodedTable(table, columns, self.bins)
 
     def _edges(self, feature: int) -> NDArray[np.float64] | None:
         return None if self.bins is None else self.bins[feature].edges
@@ -116,7 +130,7 @@ class CodedTable:
         if "values" in self.__dict__:
             kept: NDArray[np.float64] = self.values.values[feature]
             return kept
-        assert isinstance(self.table, RowStack), "stored tables have bins"
+        assert isinstance(self.table, RowStack), "only exact ranks are without bins"
         values = np.empty(self.columns.n_codes[feature] + 1)  # one more for missing values
         values[self.columns.columns[feature]] = self.table.column(feature)
         return values[:-1]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.training_data import TrainingRows
+from lacforest._input.row_totals import RowTotals
 from lacforest._model.arrays import ForestArrays
 from lacforest._tree.workspace import NODE, GrownTree
 
@@ -47,6 +47,17 @@ class CollectedTrees:
         """Nodes of the trees [first, end)."""
         return [self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)]
 
+    def take(self, first: int, end: int) -> CollectedTrees:
+        """The trees [first, end) of Step I, whose leaves hold no classes."""
+        nodes = slice(self.tree_start[first], self.tree_start[end])
+        return CollectedTrees(
+            self.nodes[nodes],
+            self.tree_start[first : end + 1] - self.tree_start[first],
+            self.counts[nodes],
+            self.impure,
+            self.decrease[first:end],
+        )
+
 
 def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> CollectedTrees:
     """Append trees as they come, so that a forest never exists twice."""
@@ -75,6 +86,25 @@ def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> C
         np.concatenate(counts) if counts else np.zeros((0, 2)),
         np.concatenate(impure),
         np.stack(decrease),
+    )
+
+
+def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
+    """The trees of all parts in one, in order; the parts are left as they are."""
+    nodes = np.concatenate([part.nodes for part in parts])
+    starts, n_impure = [np.zeros(1, dtype=np.int64)], 0
+    for part in parts:
+        first = int(starts[-1][-1])
+        starts.append(first + part.tree_start[1:])
+        own = nodes["left"][first : starts[-1][-1]]
+        own[own < -part.impure.shape[1]] -= n_impure
+        n_impure += len(part.impure)
+    return CollectedTrees(
+        nodes,
+        np.concatenate(starts),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.impure for part in parts]),
+        np.concatenate([part.decrease for part in parts]),
     )
 
 
@@ -126,9 +156,9 @@ def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
     )
 
 
-def whole_counts(counts: NDArray[np.float64], rows: TrainingRows) -> NDArray[Any]:
+def whole_counts(counts: NDArray[np.float64], totals: RowTotals) -> NDArray[Any]:
     """Rows of nodes as integers, unless rows carry weights."""
-    return counts if rows.weight is not None else counts.astype(np.int64)
+    return counts if totals.is_weighted else counts.astype(np.int64)
 
 
 def mean_importances(decrease: NDArray[np.float64]) -> NDArray[np.float64]:

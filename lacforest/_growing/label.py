@@ -36,9 +36,14 @@ def pseudo_label_cap(labeled_total: float, theta: float, multiple: float | None)
     return max(1, floor_with_tolerance(multiple * labeled_total * theta / (1.0 - theta)))
 
 
+def n_pseudo_labels(n_unlabeled: int, theta: float) -> int:
+    """How many of the unlabelled rows get a pseudo-label: floor(theta * n_u)."""
+    return floor_with_tolerance(theta * n_unlabeled)
+
+
 def pseudo_labels(scores: NDArray[np.float64], theta: float) -> NDArray[np.bool_]:
     """Mark the floor(theta * n_u) rows with the highest scores; ties go to the earlier row."""
     chosen = np.zeros(len(scores), dtype=bool)
-    n_pseudo = floor_with_tolerance(theta * len(scores))
-    chosen[np.argsort(-scores, kind="stable")[:n_pseudo]] = True
+    n_marked = n_pseudo_labels(len(scores), theta)
+    chosen[np.argsort(-scores, kind="stable")[:n_marked]] = True
     return chosen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from lacforest._growing.collect import CollectedTrees
 from lacforest._growing.label import ceil_with_tolerance
 from lacforest._growing.sample import RowSample
 from lacforest._input.parameters import check_max_features
-from lacforest._input.training_data import TrainingRows
+from lacforest._input.row_totals import RowTotals
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.growth import TreeLimits
 
@@ -116,19 +115,19 @@ class TreeShape:
             draws_on=True,
         )
 
-    def limits(self, rows: TrainingRows, rate: float = 1.0) -> TreeLimits:
+    def limits(self, totals: RowTotals, rate: float = 1.0) -> TreeLimits:
         """The same as counts of rows, for the compiled core.
 
         Shares by gamma are shares of the rows of a tree: `rate` times those of the table.
         """
-        unit = rows.weight_unit
+        unit = totals.weight_unit
         min_labeled = min_unlabeled = 0.0
         if self.gamma is not None:
-            min_labeled = ceil_with_tolerance(self.gamma * rows.labeled_size * rate)
-            if not rows.has_whole_weights:
+            min_labeled = ceil_with_tolerance(self.gamma * totals.labeled_size * rate)
+            if not totals.has_whole_weights:
                 # Sums of weights are rounded: an empty side may come out slightly below zero.
-                min_labeled = (self.gamma - 1e-12) * rows.labeled_size * rate
-            min_unlabeled = ceil_with_tolerance(self.gamma * rows.n_unlabeled * rate)
+                min_labeled = (self.gamma - 1e-12) * totals.labeled_size * rate
+            min_unlabeled = ceil_with_tolerance(self.gamma * totals.n_unlabeled * rate)
         return TreeLimits(
             max_features=self.max_features,
             min_leaf=min(self.min_samples_leaf, _MOST_ROWS) * unit,
@@ -138,6 +137,21 @@ class TreeShape:
             max_depth=self.max_depth,
             draw_until_feasible=self.draws_on,
         )
+
+
+@dataclass(frozen=True)
+class DrawnLabels:
+    """Labels of unlabelled rows that every tree draws for itself.
+
+    Attributes
+    ----------
+    soft : column of SoftLabels
+        Shares of classes in the unlabelled rows, as `TreeGrower.soften` returned them.
+    seeds : uint64 array of shape (n_trees,)
+    """
+
+    soft: Any
+    seeds: NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -151,16 +165,17 @@ class TreePlan:
     seeds : uint64 array of shape (n_trees,)
     random_cuts : bool
         Whether a drawn feature has one random cut as its candidate, or all cuts.
-    takes_part : bool array of shape (n_unlabeled,) or None
-        Unlabelled rows that count; None takes all of them. Labelled rows always count.
+    takes_part : column of bool or None
+        Unlabelled rows that count, as `TreeGrower.mark` returned them; None takes all of them.
+        Labelled rows always count.
     max_unlabeled : int or None
         Most unlabelled rows of a tree, which draws them from those that count; None takes all.
     sample_seeds : uint64 array of shape (n_trees,) or None
         Seeds of samples; None takes every row once.
     sample : RowSample or None
         How trees with a sample seed take rows; None draws as many as there are, with replacement.
-    classes_of_tree : callable or None
-        Class codes of all rows, by the index of the tree; None takes those of the training rows.
+    drawn : DrawnLabels or None
+        Labels of unlabelled rows that every tree draws; None takes those of the training rows.
     explored : CollectedTrees or None
         Trees of Step I to grow on from; None starts at roots.
     """
@@ -169,11 +184,11 @@ class TreePlan:
     shape: TreeShape
     seeds: NDArray[np.uint64]
     random_cuts: bool = False
-    takes_part: NDArray[np.bool_] | None = None
+    takes_part: Any = None
     max_unlabeled: int | None = None
     sample_seeds: NDArray[np.uint64] | None = None
     sample: RowSample | None = None
-    classes_of_tree: Callable[[int], NDArray[np.uint16]] | None = None
+    drawn: DrawnLabels | None = None
     explored: CollectedTrees | None = None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -10,19 +11,27 @@ from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
 from lacforest._growing.collect import CollectedTrees, collect_trees, split_before
-from lacforest._growing.plan import TreePlan
+from lacforest._growing.label import pseudo_labels
+from lacforest._growing.plan import DrawnLabels, TreePlan
+from lacforest._growing.soft_labels import NewShares, SoftLabels
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.row_totals import RowTotals
 from lacforest._input.training_data import TrainingRows
+from lacforest._model.arrays import PAIRS_PER_THREAD, ForestArrays
+from lacforest._tree.criterion import AugmentedGiniCriterion, augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable
+from lacforest._tree.predict import add_coded_values
+from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.workspace import GrownTree, ScratchPool, StopSignal
 from lacforest._utils.progress import tell
-from lacforest._utils.threads import in_threads, spans
+from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # Rows from which a tree takes far longer than starting a task does.
 _LARGE = 100_000
 
 
-class Grower:
+class Grower(TreeGrower):
     """Grows sets of trees on coded rows.
 
     A tree depends on the rows, the plan and its own seeds only, so neither the threads nor the
@@ -31,15 +40,23 @@ class Grower:
     Attributes
     ----------
     rows : TrainingRows
+    totals : RowTotals
+        Of all rows of the fit; `rows` may be the sample of one tree.
     coded : CodedTable
         The table of `rows` in codes.
     n_jobs : int
     """
 
     def __init__(
-        self, rows: TrainingRows, coded: CodedTable, n_jobs: int | None, verbose: int = 0
+        self,
+        rows: TrainingRows,
+        coded: CodedTable,
+        n_jobs: int | None,
+        verbose: int = 0,
+        totals: RowTotals | None = None,
     ) -> None:
         self.rows = rows
+        self.totals = rows.totals if totals is None else totals
         self.coded = coded
         self.n_jobs = effective_n_jobs(n_jobs)
         self._verbose = int(verbose)
@@ -55,17 +72,16 @@ class Grower:
 
     def _blocks(self, plan: TreePlan) -> Iterator[GrownTree]:
         rows, n_trees = self.rows, len(plan.seeds)
+        n_rows = len(rows.classes)
         # Blocks save small fits the cost of many tasks. Large fits run tree by tree: a block would
         # hold its memory, and an idle thread would wait, until its last tree is done.
-        one_by_one = (
-            self._verbose or rows.table.n_rows >= _LARGE or plan.classes_of_tree is not None
-        )
+        one_by_one = self._verbose or n_rows >= _LARGE or plan.drawn is not None
         n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
         blocks = spans(n_trees, n_blocks)
-        taking_part = np.ones(rows.table.n_rows, dtype=np.uint8)
+        taking_part = np.ones(n_rows, dtype=np.uint8)
         if plan.takes_part is not None:
             taking_part[rows.n_labeled :] = plan.takes_part
-        limits = plan.shape.limits(rows, plan.rate)
+        limits = plan.shape.limits(self.totals, plan.rate)
         rules = GrowthRules(plan.criterion, limits)
         if plan.random_cuts:
             rules = GrowthRules.with_random_cuts(plan.criterion, limits, self.coded.values)
@@ -87,10 +103,9 @@ class Grower:
         shared = table_with(rows.classes)
 
         def grow_block(first: int, end: int) -> list[GrownTree]:
-            if plan.classes_of_tree is None:
-                table = shared
-            else:
-                table = table_with(plan.classes_of_tree(first))
+            table = shared
+            if plan.drawn is not None:
+                table = table_with(self._drawn_classes(plan, plan.drawn, first))
             return grow_trees(
                 table,
                 rules,
@@ -110,3 +125,64 @@ class Grower:
             # Nothing waits for the threads here: make them return soon.
             stop.request()
             raise
+
+    def _drawn_classes(self, plan: TreePlan, drawn: DrawnLabels, tree: int) -> NDArray[np.uint16]:
+        """Class codes of all rows in one tree, those of unlabelled rows drawn."""
+        rows, seed = self.rows, int(drawn.seeds[tree])
+        if plan.sample is None or plan.sample_seeds is None:
+            return np.concatenate([rows.classes[: rows.n_labeled], drawn.soft.draw(seed)])
+        classes = rows.classes.copy()
+        taken = plan.sample.unlabeled_rows(rows.n_unlabeled, int(plan.sample_seeds[tree]))
+        classes[rows.n_labeled + taken] = drawn.soft.draw_rows(taken, seed)
+        return classes
+
+    def score(
+        self, trees: CollectedTrees, criterion: AugmentedGiniCriterion
+    ) -> NDArray[np.float64]:
+        """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
+        rows = self.rows
+        n_trees = len(trees.tree_start) - 1
+        n_threads = useful_threads(self.n_jobs, rows.n_unlabeled * n_trees, PAIRS_PER_THREAD)
+        return score_rows(
+            self.coded.columns, rows.n_labeled, rows.n_unlabeled, trees, criterion, n_threads
+        )
+
+    def mark(self, scores: NDArray[np.float64], theta: float) -> NDArray[np.bool_]:
+        """Mark the rows with the highest scores; see `TreeGrower`."""
+        return pseudo_labels(scores, theta)
+
+    def soften(
+        self, scores: NDArray[np.float64], theta: float, trees: CollectedTrees, hard: ForestArrays
+    ) -> SoftLabels:
+        """Shares of every class in every unlabelled row; see `TreeGrower`."""
+        known = hard.probabilities(self.rows.unlabeled_table(), self.n_jobs)[:, :-1]
+        new = NewShares.of(scores, theta).at(scores)
+        return SoftLabels.of(new, known, self.totals.class_totals, self.rows.class_factor)
+
+    def collect(self, column: NDArray[Any]) -> NDArray[Any]:
+        """The entries of a column: it is an array."""
+        return column
+
+    def checked_rows(self, marks: NDArray[np.bool_]) -> tuple[CodedColumns, NDArray[np.bool_]]:
+        """Columns and marks of all rows."""
+        return self.coded.columns, marks
+
+
+def score_rows(
+    columns: CodedColumns,
+    first: int,
+    n_rows: int,
+    trees: CollectedTrees,
+    criterion: AugmentedGiniCriterion,
+    n_threads: int = 1,
+) -> NDArray[np.float64]:
+    """Average augmented score of n_rows coded rows from `first` on."""
+    sums = np.zeros(n_rows)
+    values = augmented_proportions(trees.counts, criterion.ratio)
+    tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
+    calls = [
+        (columns, *tree_facts, first + start, sums[start:end])
+        for start, end in spans(n_rows, n_threads)
+    ]
+    wait_for(in_threads(add_coded_values, calls, n_threads))
+    return sums / (len(trees.tree_start) - 1)

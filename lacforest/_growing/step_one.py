@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._growing.collect import CollectedTrees
 from lacforest._growing.plan import TreePlan
-from lacforest._growing.run import Grower
-from lacforest._model.arrays import PAIRS_PER_THREAD
-from lacforest._tree.criterion import AugmentedGiniCriterion, augmented_proportions
-from lacforest._tree.predict import add_coded_values
-from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._tree.criterion import AugmentedGiniCriterion
 
 
 @dataclass(frozen=True)
@@ -27,19 +25,19 @@ class Exploration:
     thresholds : float64 array of shape (n_nodes,)
         The same cuts in values; 0 in leaves.
     criterion : AugmentedGiniCriterion
-    scores : float64 array of shape (n_unlabeled,)
-        Average augmented score of each unlabelled row (Eqn 7).
+    scores : column of float64
+        Average augmented score of each unlabelled row (Eqn 7), as the grower keeps it.
     """
 
     trees: CollectedTrees
     thresholds: NDArray[np.float64]
     criterion: AugmentedGiniCriterion
-    scores: NDArray[np.float64]
+    scores: Any
 
     @property
     def decrease(self) -> NDArray[np.float64]:
         """Decrease of augmented Gini impurity per unlabelled row, by tree and feature."""
-        return self.trees.decrease / len(self.scores)
+        return self.trees.decrease / self.criterion.n_unlabeled
 
     @property
     def made_no_split(self) -> bool:
@@ -47,32 +45,12 @@ class Exploration:
         return bool((np.diff(self.trees.tree_start) == 1).all())
 
 
-def explore(grower: Grower, plan: TreePlan) -> Exploration:
+def explore(grower: TreeGrower, plan: TreePlan) -> Exploration:
     """Grow the trees of Step I and score the unlabelled rows by them."""
     criterion = plan.criterion
     if not isinstance(criterion, AugmentedGiniCriterion):
         raise TypeError("Step I grows by augmented Gini impurity")
     trees = grower.grow(plan)
-    if plan.random_cuts:
-        thresholds = np.where(trees.is_inner, trees.nodes["threshold"], 0.0)
-        grower.coded.replace_thresholds(trees.nodes)
-    else:
-        thresholds = grower.coded.find_thresholds(trees.nodes)
-    return Exploration(trees, thresholds, criterion, _score_unlabeled(grower, trees, criterion))
-
-
-def _score_unlabeled(
-    grower: Grower, trees: CollectedTrees, criterion: AugmentedGiniCriterion
-) -> NDArray[np.float64]:
-    """LF'_{k+1} of every unlabelled row (Eqn 7): threads over rows, trees in order."""
-    rows, n_trees = grower.rows, len(trees.tree_start) - 1
-    sums = np.zeros(rows.n_unlabeled)
-    values = augmented_proportions(trees.counts, criterion.ratio)
-    tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
-    n_threads = useful_threads(grower.n_jobs, rows.n_unlabeled * n_trees, PAIRS_PER_THREAD)
-    calls = [
-        (grower.coded.columns, *tree_facts, rows.n_labeled + first, sums[first:end])
-        for first, end in spans(rows.n_unlabeled, n_threads)
-    ]
-    wait_for(in_threads(add_coded_values, calls, n_threads))
-    return sums / n_trees
+    thresholds = grower.coded.settle_cuts(trees.nodes, plan.random_cuts)
+    scores = grower.score(trees, criterion)
+    return Exploration(trees, thresholds, criterion, scores)

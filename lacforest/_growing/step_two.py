@@ -16,9 +16,9 @@ from lacforest._growing.collect import (
     whole_counts,
 )
 from lacforest._growing.plan import TreePlan
-from lacforest._growing.run import Grower
 from lacforest._growing.step_one import Exploration
-from lacforest._input.training_data import TrainingRows
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.row_totals import RowTotals
 from lacforest._model.arrays import ForestArrays
 
 
@@ -60,13 +60,13 @@ class GrownForest:
     importances: NDArray[np.float64]
 
 
-def refine_plain(grower: Grower, plan: TreePlan) -> GrownForest:
+def refine_plain(grower: TreeGrower, plan: TreePlan) -> GrownForest:
     """Trees of the labelled rows alone: all there is to learn without unlabelled rows."""
-    rows = grower.rows
+    totals = grower.totals
     trees = grower.grow(plan)
     if not plan.random_cuts:
         grower.coded.replace_cuts(trees.nodes)
-    refined = freeze(rows, trees, rows.labeled_total)
+    refined = freeze(totals, trees, totals.labeled_total)
     arrays = refined.arrays
     leaf_values = drop_last_class(arrays.nodes, arrays.leaf_values)
     return GrownForest(
@@ -78,39 +78,38 @@ def refine_plain(grower: Grower, plan: TreePlan) -> GrownForest:
     )
 
 
-def deepen(grower: Grower, plan: TreePlan, explored: Exploration) -> Refinement:
+def deepen(grower: TreeGrower, plan: TreePlan, explored: Exploration, n_marked: int) -> Refinement:
     """Grow the trees of Step I on from their leaves, on labelled and pseudo-labelled rows."""
-    rows = grower.rows
+    totals = grower.totals
     trees = grower.grow(replace(plan, explored=explored.trees))
     is_explored = split_before(trees, explored.trees)
     if not plan.random_cuts:
         grower.coded.replace_cuts(trees.nodes, is_explored)
     trees.nodes["threshold"][is_explored] = explored.thresholds[explored.trees.is_inner]
-    refined = freeze(rows, trees, rows.labeled_total + n_pseudo_labeled(plan))
+    refined = freeze(totals, trees, totals.labeled_total + n_pseudo_labeled(plan, n_marked))
     arrays = replace(
         refined.arrays,
         n_explored=np.diff(explored.trees.tree_start).astype(np.int32),
-        explored_counts=whole_counts(explored.trees.counts, rows),
+        explored_counts=whole_counts(explored.trees.counts, totals),
         ratio=explored.criterion.ratio,
     )
     return replace(refined, arrays=arrays)
 
 
-def n_pseudo_labeled(plan: TreePlan) -> float:
-    """Rows with a pseudo-label in each tree."""
-    n_marked = 0 if plan.takes_part is None else int(plan.takes_part.sum())
+def n_pseudo_labeled(plan: TreePlan, n_marked: int) -> float:
+    """Rows with a pseudo-label in each tree, of the `n_marked` that there are."""
     return float(n_marked if plan.max_unlabeled is None else min(n_marked, plan.max_unlabeled))
 
 
-def freeze(rows: TrainingRows, trees: CollectedTrees, n_rows: float) -> Refinement:
+def freeze(totals: RowTotals, trees: CollectedTrees, n_rows: float) -> Refinement:
     """Share leaf distributions and divide the decrease of impurity by the rows of a tree."""
     arrays = ForestArrays(
         trees.nodes,
         trees.tree_start,
-        share_leaves(trees.nodes, trees.impure, rows.n_known + 1),
+        share_leaves(trees.nodes, trees.impure, totals.n_known + 1),
         np.zeros(len(trees.tree_start) - 1, dtype=np.int32),
-        whole_counts(np.zeros((0, 2)), rows),
+        whole_counts(np.zeros((0, 2)), totals),
         0.0,
-        rows.table.n_features,
+        totals.n_features,
     )
     return Refinement(arrays, trees.decrease / n_rows)

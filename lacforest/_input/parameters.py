@@ -123,8 +123,13 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def check_tree_parameters(estimator: Any) -> None:
-    """Check the parameters of trees that can be checked without data."""
-    check_int("n_estimators", estimator.n_estimators, 1)
+    """Check the parameters of trees that can be checked without data.
+
+    The number of trees may be "auto" where that is the default.
+    """
+    n_trees = estimator.n_estimators
+    if not (isinstance(n_trees, str) and n_trees == "auto" == type(estimator)().n_estimators):
+        check_int("n_estimators", n_trees, 1)
     check_int("max_depth", estimator.max_depth, 1, none_allowed=True)
     check_int("min_samples_split", estimator.min_samples_split, 2)
     check_int("min_samples_leaf", estimator.min_samples_leaf, 1)

@@ -68,6 +68,17 @@ def check_columns(table: Any, name: str) -> None:
         )
 
 
+def reject_dask(estimator: Any, **tables: Any) -> None:
+    """Refuse dask collections, which would be loaded whole, and name the class that takes them."""
+    own = type(estimator).__name__
+    for name, table in tables.items():
+        if hasattr(table, "__dask_graph__"):
+            raise TypeError(
+                f"{name} is a dask collection: fit lacforest.dask.Dask{own} on it, or pass "
+                f"{name}.compute() to {own} if it fits in memory"
+            )
+
+
 def fill_masked(table: Any) -> Any:
     """A masked array as a plain one, in which masked values are missing."""
     if not isinstance(table, np.ma.MaskedArray):

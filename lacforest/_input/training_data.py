@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lacforest._input.control import ControlRows, check_control
 from lacforest._input.labels import Labels, as_labels, check_labels, find_sentinel, make_labels
+from lacforest._input.row_totals import RowTotals, WeightGroups
 from lacforest._input.tables import (
     FOREST_TABLE,
     RowStack,
@@ -82,12 +84,19 @@ class TrainingRows:
     class_factor: NDArray[np.float64] | None = None
     n_control: int = 0
 
+    @cached_property
+    def totals(self) -> RowTotals:
+        """What these rows add up to."""
+        weight = None if self.weight is None else self.weight[: self.n_labeled]
+        groups = WeightGroups.of(self.classes[: self.n_labeled], weight, self.n_known)
+        return groups.totals(
+            self.n_unlabeled, self.n_known, self.table.n_features, self.class_factor
+        )
+
     @property
     def labeled_total(self) -> float:
         """n_l of Definition 1: the total weight of labelled rows."""
-        if self.weight is None:
-            return float(self.n_labeled)
-        return float(self.weight[: self.n_labeled].sum())
+        return self.totals.labeled_total
 
     @property
     def labeled_shares(self) -> NDArray[np.float64]:
@@ -96,29 +105,6 @@ class TrainingRows:
         totals = np.bincount(codes, self.sampling_weight, self.n_known).astype(np.float64)
         shares: NDArray[np.float64] = totals / totals.sum()
         return shares
-
-    @property
-    def labeled_size(self) -> float:
-        """Labelled rows, by weight but without the factors of their classes."""
-        if self.class_factor is None or self.weight is None:
-            return self.labeled_total
-        codes = self.classes[: self.n_labeled]
-        return float((self.weight[: self.n_labeled] / self.class_factor[codes]).sum())
-
-    @property
-    def has_whole_weights(self) -> bool:
-        """Whether all weights are integers, which doubles add without rounding."""
-        return self.weight is None or bool((self.weight == np.floor(self.weight)).all())
-
-    @property
-    def weight_unit(self) -> float:
-        """What counts as one row in ``min_samples_leaf`` and ``min_samples_split``.
-
-        One, or the mean weight if that is smaller: otherwise no node could be split.
-        """
-        if self.weight is None:
-            return 1.0
-        return min(1.0, self.labeled_size / self.n_labeled) * (1 - 1e-9)
 
     def with_class_factor(self, factor: NDArray[np.float64]) -> TrainingRows:
         """The same rows, each labelled one weighing the factor of its class more."""

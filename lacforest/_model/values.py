@@ -92,11 +92,12 @@ def decode_array(stored: Any, where: str, dtype: type, ndim: int = 1) -> NDArray
     try:
         content = base64.b64decode(stored["bytes"], validate=True)
         shape = tuple(stored["shape"])
-        if stored["dtype"] != kind.str or len(shape) != ndim:
-            raise ModelFileError(f"{where} is of another type or shape")
+        is_expected = stored["dtype"] == kind.str and len(shape) == ndim
         array: NDArray[Any] = np.frombuffer(content, dtype=kind).reshape(shape).astype(dtype)
     except (KeyError, TypeError, ValueError, binascii.Error) as error:
         raise ModelFileError(f"{where} is not an array") from error
+    if not is_expected:
+        raise ModelFileError(f"{where} is of another type or shape")
     if np.dtype(dtype).kind == "f" and not np.isfinite(array).all():
         raise ModelFileError(f"{where} holds numbers that are not finite")
     return array

@@ -3,9 +3,7 @@
 from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
-from lacforest._tree.types cimport (
-    BLOCK_ROWS, FEW_ROWS, BlockWalk, Node, OpenBlock, check, value_t
-)
+from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, Node, OpenBlock, check, value_t
 from lacforest._tree.walkable cimport is_walkable
 
 
@@ -15,53 +13,6 @@ cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
     if value_t is float:
         if <double> bound[0] > threshold:
             bound[0] = nextafterf(bound[0], -INFINITY)
-
-
-cdef inline bint _walk_few(
-    const Node* nodes,
-    int64_t n_nodes,
-    uint32_t limit,
-    const value_t* block,
-    const int64_t* strides,
-    int64_t n_features,
-    const uint16_t* rows,
-    const OpenBlock* here,
-    BlockWalk* walk,
-) noexcept nogil:
-    """Send at most FEW_ROWS rows on from a node, a step each in turn; see walk_block.
-
-    Their steps do not depend on each other, so the processor runs them side by side. Rows that have
-    arrived stay where they are until all have.
-    """
-    cdef int32_t n_rows = here.end - here.start
-    cdef int32_t[FEW_ROWS] at
-    cdef int64_t[FEW_ROWS] offset
-    cdef const Node* node
-    cdef int32_t j, feature
-    cdef bint moves, right
-    cdef bint any_moves = True
-    cdef value_t bound, value
-    for j in range(n_rows):
-        at[j] = here.node
-        offset[j] = rows[j] * strides[0]
-    while any_moves:
-        any_moves = False
-        for j in range(n_rows):
-            node = nodes + at[j]
-            moves = <uint32_t> node.left < limit
-            if moves and not is_walkable(node, at[j], n_nodes, n_features):
-                walk.stuck = at[j]
-                return False
-            feature = node.feature if moves else 0
-            _set_bound(node.payload.threshold, &bound)
-            value = block[offset[j] + (feature ^ (feature >> 31)) * strides[1]]
-            # A missing value compares false with everything.
-            right = (value > bound) | ((feature < 0) & (value != value))
-            at[j] = node.left + right if moves else at[j]
-            any_moves |= moves
-    for j in range(n_rows):
-        walk.at[rows[j]] = at[j]
-    return True
 
 
 cdef inline bint walk_block(
@@ -112,13 +63,6 @@ cdef inline bint walk_block(
             if <uint32_t> node.left >= limit:
                 for i in range(here.start, here.end):
                     walk.at[source[i]] = here.node
-                break
-            if here.end - here.start <= FEW_ROWS:
-                if not _walk_few(
-                    nodes, n_nodes, limit, block, strides, n_features, source + here.start,
-                    &here, walk,
-                ):
-                    return False
                 break
             if not is_walkable(node, here.node, n_nodes, n_features):
                 walk.stuck = here.node

@@ -207,7 +207,6 @@ cdef struct OpenBlock:
 
 cdef enum:
     BLOCK_ROWS = 8192            # rows that walk through the trees together
-    FEW_ROWS = 8                 # most rows that walk on one by one
 
 
 cdef struct BlockWalk:

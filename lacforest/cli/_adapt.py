@@ -11,6 +11,7 @@ from lacforest.cli import _arguments
 from lacforest.cli._batches import load_model, read_batch
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._output import check_output, writing
+from lacforest.cli._tables import find_tables
 
 _EXAMPLES = """\
 examples:
@@ -29,10 +30,10 @@ def add_to(commands: Any) -> None:
     )
     add = parser.add_argument
     add("model", type=Path, help="model file written by lacforest fit")
-    add("table", type=Path, help="the batch: CSV, TSV, Parquet or NPZ")
+    add("table", nargs="+", help="the batch, or several tables to be joined")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the adapted model file")
     _arguments.add_jobs(parser)
-    _arguments.add_encoding(parser)
+    _arguments.add_reading(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 
@@ -40,9 +41,10 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Adapt, save, and print what the batch is made of."""
     console = Console(given)
-    check_output(given.output, [given.model, given.table])
+    (places,) = find_tables(given, given.table)
+    check_output(given.output, [given.model, *(place.path for place in places)])
     model = load_model(console, given)
-    _, X = read_batch(console, given, model, given.table, [])
+    _, X = read_batch(console, given, model, places)
     model.forest = model.forest.adapt(X, groups=model.groups)
     batch = model.forest.adaptation_
     assert batch is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
-from lacforest.tabular import TableError, TabularModel
+from lacforest.tabular import Place, TableError, TabularModel, joint_name
 
 
 def load_model(console: Console, given: argparse.Namespace) -> TabularModel:
@@ -25,12 +25,21 @@ def load_model(console: Console, given: argparse.Namespace) -> TabularModel:
 
 
 def read_batch(
-    console: Console, given: argparse.Namespace, model: TabularModel, path: Path, keep: list[str]
+    console: Console,
+    given: argparse.Namespace,
+    model: TabularModel,
+    places: Sequence[Place],
+    keep: Sequence[str] = (),
 ) -> tuple[Any, NDArray[np.float64]]:
-    """A table as a frame and in codes."""
-    with console.activity(f"reading {path}"):
-        pieces = list(model.iter_file(path, keep=keep, encoding=given.encoding))
+    """Tables that are joined, as a frame and in codes."""
+    source = joint_name(places)
+    with console.activity(f"reading {source}"):
+        pieces = [
+            piece
+            for place in places
+            for piece in model.iter_file(place, keep=keep, encoding=given.encoding)
+        ]
     frame = load_extra("pandas").concat(pieces, ignore_index=True)
     if not len(frame):
-        raise TableError(f"{path} has no rows")
-    return frame, model.coder.encode(frame, source=str(path))
+        raise TableError(f"{source} has no rows")
+    return frame, model.coder.encode(frame, source=source)

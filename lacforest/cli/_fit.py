@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+import lacforest.dask
 from lacforest._utils.arguments import at_least
-from lacforest.cli import _arguments
+from lacforest.cli import _arguments, _fit_dask
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import OutputError, check_output, writing
 from lacforest.cli._shares import add_known_shares, share_facts, share_rows
@@ -21,7 +22,7 @@ from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import Place, TabularModel, joint_name
+from lacforest.tabular import TableError, TabularModel, joint_name
 from lacforest.tabular.kinds import CONTENTS
 
 # Share of labelled rows that --calibrate holds out.
@@ -38,6 +39,7 @@ examples:
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacforest
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --known-shares ham=0.9,spam=0.1
+  lacforest fit labelled/ --target y --unlabeled june/ -o model.lac --dask
 """
 
 
@@ -94,7 +96,8 @@ def add_to(commands: Any) -> None:
         "--trees",
         type=at_least(1),
         metavar="N",
-        help="number of trees (default: 100 for lacforest, 300 for lacextratrees)",
+        help="number of trees (default: 100 for lacforest; for lacextratrees 300, or 150 where "
+        "there are more than 10,000 rows)",
     )
     add(
         "--calibrate",
@@ -111,6 +114,7 @@ def add_to(commands: Any) -> None:
         "mapped. Categories, quantiles and theta then come from a sample of 200,000 rows, and "
         "each tree grows on as many rows as the memory allows (default: read both tables whole)",
     )
+    _fit_dask.add_to(parser)
     _arguments.add_seed(parser)
     _arguments.add_jobs(parser)
     _arguments.add_tables(parser)
@@ -124,24 +128,11 @@ def run(given: argparse.Namespace) -> int:
     console = Console(given)
     if given.calibrate and given.memory is not None:
         raise OutputError("--calibrate holds rows of tables in memory out: leave out --memory")
-    groups = find_tables(given, given.labelled, given.unlabeled)
-    check_output(given.output, [place.path for places in groups for place in places])
-    forest = FORESTS[given.method](
-        theta=_theta_of(given),
-        known_shares=given.known_shares,
-        random_state=given.seed,
-        n_jobs=given.jobs,
-    )
-    if given.trees is not None:
-        forest.set_params(n_estimators=given.trees)
-    model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
-    tables = read_tables(console, given, groups) if given.memory is None else []
-    with (
-        console.counting_trees(f"estimating theta and growing {forest.n_estimators} trees"),
-        warnings.catch_warnings(record=True) as caught,
-    ):
+    forest = _make_forest(given)
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        n_labeled, predicted = _fit(model, given, groups, tables)
+        fit = _fit_tables if given.dask is None else _fit_dask.fit_folders
+        model, n_labeled, predicted = fit(given, console, forest)
     with writing(given.output):
         model.save(given.output)
     facts = _facts(model, n_labeled, predicted, [str(warning.message) for warning in caught])
@@ -154,33 +145,56 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _fit(
-    model: TabularModel,
-    given: argparse.Namespace,
-    groups: list[list[Place]],
-    tables: list[Any],
-) -> tuple[int, Counter[Any]]:
+def _make_forest(given: argparse.Namespace) -> BaseLACForest:
+    kind = FORESTS[given.method]
+    if given.dask is not None:
+        for name in ("calibrate", "memory"):
+            if getattr(given, name):
+                raise TableError(f"--{name} does not go with --dask: fit without one of them")
+        check_output(given.output, [])
+        kind = getattr(lacforest.dask, f"Dask{kind.__name__}")
+    forest = kind(
+        theta=_theta_of(given),
+        known_shares=given.known_shares,
+        random_state=given.seed,
+        n_jobs=given.jobs,
+    )
+    if given.trees is not None:
+        forest.set_params(n_estimators=given.trees)
+    return forest
+
+
+def _fit_tables(
+    given: argparse.Namespace, console: Console, forest: BaseLACForest
+) -> tuple[TabularModel, int, Counter[Any]]:
     """Fit on frames, or on the files where these are to be read in chunks.
 
-    Return the number of labelled rows, and how often each label is predicted for unlabelled ones.
+    Return the model, the number of labelled rows, and how often each label is predicted for
+    unlabelled ones.
     """
+    groups = find_tables(given, given.labelled, given.unlabeled)
+    check_output(given.output, [place.path for places in groups for place in places])
+    model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
+    activity = "estimating theta and growing trees"
     if given.memory is None:
-        labeled, unlabeled = tables
+        labeled, unlabeled = read_tables(console, given, groups)
         sources = (joint_name(groups[0]), joint_name(groups[1]))
-        scored = model.fit_predict(labeled, given.target, unlabeled, sources)
-        return len(labeled), Counter(scored["predicted_label"].tolist())
-    model.fit_files(
-        groups[0],
-        given.target,
-        groups[1],
-        max_memory=given.memory * 2**20,
-        encoding=given.encoding,
-    )
+        with console.counting_trees(activity):
+            scored = model.fit_predict(labeled, given.target, unlabeled, sources)
+        return model, len(labeled), Counter(scored["predicted_label"].tolist())
+    with console.counting_trees(activity):
+        model.fit_files(
+            groups[0],
+            given.target,
+            groups[1],
+            max_memory=given.memory * 2**20,
+            encoding=given.encoding,
+        )
     predicted: Counter[Any] = Counter()
     for place in groups[1]:
         for piece in model.iter_file(place, encoding=given.encoding):
             predicted.update(model.predict(piece)["predicted_label"].tolist())
-    return int(model.forest.n_labeled_), predicted
+    return model, int(model.forest.n_labeled_), predicted
 
 
 def _theta_of(given: argparse.Namespace) -> Any:
@@ -241,7 +255,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
     ]
     rows += [
-        ("anything new?", found["text"])
+        ("tested", found["text"])
         for found in facts["findings"]
         if found["topic"] == "something new"
     ]

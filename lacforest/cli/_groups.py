@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,8 +17,9 @@ from lacforest.cli import _arguments
 from lacforest.cli._batches import load_model, read_batch
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import TableWriter, check_output, writing
+from lacforest.cli._tables import find_tables
 from lacforest.discovery import NewClassGroups
-from lacforest.tabular import TableError, TabularModel, read_table
+from lacforest.tabular import Place, TableError, TabularModel, joint_name, read_table
 
 GROUP, LABEL, ROW = "group", "label", "row"
 
@@ -47,12 +49,13 @@ def add_to(commands: Any) -> None:
     )
     add = parser.add_argument
     add("model", type=Path, help="model file written by lacforest fit or by --save")
-    add("table", type=Path, help="table: CSV, TSV, Parquet or NPZ")
+    add("table", nargs="+", help="table, or several to be joined")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="rows in groups: .csv")
     add(
         "--labelled",
         "--labeled",
-        type=Path,
+        nargs="+",
+        default=[],
         metavar="FILE",
         help="labelled rows of the fit; not needed if the model has groups",
     )
@@ -60,7 +63,7 @@ def add_to(commands: Any) -> None:
     add("--save", type=Path, metavar="FILE", help="write the model with its groups")
     add("--keep", type=names, action="extend", default=[], metavar="COLS", help="columns to copy")
     _arguments.add_jobs(parser)
-    _arguments.add_encoding(parser)
+    _arguments.add_reading(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 
@@ -69,17 +72,18 @@ def run(given: argparse.Namespace) -> int:
     """Group the rows called new, and write them."""
     console = Console(given)
     writer = TableWriter(given.output, escape_formulas=True)
-    inputs = [given.model, given.table]
-    for path in (given.output, given.save):
-        if path is not None:
-            check_output(path, inputs if path == given.output else [given.table])
+    places, labelled = find_tables(given, given.table, given.labelled)
+    inputs = [place.path for place in [*places, *labelled]]
+    check_output(given.output, [given.model, *inputs])
+    if given.save is not None:  # may replace the model
+        check_output(given.save, inputs)
     model = load_model(console, given)
-    frame, X = read_batch(console, given, model, given.table, given.keep)
+    frame, X = read_batch(console, given, model, places, given.keep)
     is_new = model.forest.predict(X) == model.forest.new_label_
     if not is_new.any():
-        raise TableError(f"no row of {given.table} is called new: there is nothing to group")
+        raise TableError(f"no row of {joint_name(places)} is called new: there is nothing to group")
     rows, scores = np.flatnonzero(is_new), ranking_score(model.forest, X)
-    groups = _find(console, given, model, X[rows], scores[rows])
+    groups = _find(console, given, model, labelled, X[rows], scores[rows])
     _write(writer, frame, rows, scores, groups)
     if given.save is not None:
         model.groups = groups
@@ -96,6 +100,7 @@ def _find(
     console: Console,
     given: argparse.Namespace,
     model: TabularModel,
+    places: Sequence[Place],
     X: NDArray[np.float64],
     scores: NDArray[np.float64],
 ) -> NewClassGroups:
@@ -103,16 +108,17 @@ def _find(
     if model.groups is not None:
         model.groups.set_params(n_groups=n_groups)
         return model.groups.update(X, scores)
-    if given.labelled is None:
+    if not places:
         raise TableError(
             f"{given.model} has no groups yet: give the labelled rows of its fit by --labelled"
         )
-    with console.activity(f"reading {given.labelled}"):
-        labelled = read_table(given.labelled, missing=model.coder.missing, encoding=given.encoding)
+    source = joint_name(places)
+    with console.activity(f"reading {source}"):
+        labelled = read_table(places, missing=model.coder.missing, encoding=given.encoding)
     if model.target is None or model.target not in labelled.columns:
-        raise TableError(f"{given.labelled} has no column {model.target!r} of labels")
+        raise TableError(f"{source} has no column {model.target!r} of labels")
     labelled = labelled[labelled[model.target].notna()]
-    X_labeled = model.coder.encode(labelled, source=str(given.labelled))
+    X_labeled = model.coder.encode(labelled, source=source)
     return NewClassGroups(n_groups).fit(
         X,
         X_labeled=X_labeled,

@@ -12,7 +12,7 @@ from lacforest.cli._shares import add_known_shares, share_rows
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.mixture import ThetaReport, diagnose
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import joint_name
+from lacforest.tabular import TableError, joint_name
 
 _EXAMPLES = f"""\
 {_arguments.TABLES}
@@ -56,9 +56,14 @@ def run(given: argparse.Namespace) -> int:
     tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
     with console.counting_trees("estimating theta"):
-        report = diagnose(
-            tables.X, tables.X_unlabeled, tables.y, known_shares=given.known_shares, **options
-        )
+        try:
+            report = diagnose(
+                tables.X, tables.X_unlabeled, tables.y, known_shares=given.known_shares, **options
+            )
+        except ValueError as error:
+            if isinstance(given.known_shares, str):
+                raise
+            raise TableError(str(error)) from error
         theta, interval = report.theta, report.interval
         if given.method not in DIAGNOSED:
             # Rows weighted to the shares of their classes, as in a fit.

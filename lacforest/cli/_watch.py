@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lacforest.cli._adapt import batch_facts, batch_lines
 from lacforest.cli._batches import load_model, read_batch
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._output import OutputError, check_output, writing
+from lacforest.cli._tables import find_tables
 from lacforest.inspection import draw_history
 
 ALARM = 3
@@ -38,11 +40,11 @@ def add_to(commands: Any) -> None:
     )
     add = parser.add_argument
     add("model", type=Path, help="model file written by lacforest fit")
-    add("tables", type=Path, nargs="+", help="tables in the order of time")
+    add("tables", nargs="+", help="tables in the order of time, each a batch of its own")
     add("--history", type=Path, metavar="FILE", help="CSV file that keeps the results")
     add("--figure", type=Path, metavar="FILE", help="draw the history into a png, svg or pdf")
     _arguments.add_jobs(parser)
-    _arguments.add_encoding(parser)
+    _arguments.add_reading(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 
@@ -50,7 +52,8 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Judge each table, write history and figure, and return 3 for an alarm."""
     console = Console(given)
-    inputs = [given.model, *given.tables]
+    (batches,) = find_tables(given, given.tables)
+    inputs = [given.model, *(place.path for place in batches)]
     if given.figure is not None:
         load_extra("matplotlib")
         check_output(given.figure, inputs)
@@ -61,16 +64,17 @@ def run(given: argparse.Namespace) -> int:
     model = load_model(console, given)
     seen = {entry["table"] for entry in before}
     found, lines = [], []
-    for path in given.tables:
-        if str(path) in seen:
-            lines.append((str(path), "in the history already"))
+    for place in batches:
+        name = str(place)
+        if name in seen:
+            lines.append((name, "in the history already"))
             continue
-        _, X = read_batch(console, given, model, path, [])
+        _, X = read_batch(console, given, model, [place])
         batch = model.forest.adapt(X, groups=model.groups).adaptation_
         assert batch is not None
-        found.append({"table": str(path)} | batch_facts(batch))
+        found.append({"table": name} | batch_facts(batch))
         told = [f"{topic}: {text}" for topic, text in batch_lines(batch)[1:]]
-        lines += [(str(path), told[0]), *(("", text) for text in told[1:])]
+        lines += [(name, told[0]), *(("", text) for text in told[1:])]
     history = before + [_flat(entry) for entry in found]
     if given.history is not None and found:
         _write(given.history, history)
@@ -108,16 +112,12 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 def _write(path: Path, history: list[dict[str, Any]]) -> None:
     columns = list(dict.fromkeys(key for entry in history for key in entry))
-    with atomic_file(path, lambda: writing(path)) as file, writing(path):
-        lines = [columns, *([entry.get(key, "") for key in columns] for entry in history)]
-        for line in lines:
-            cells = [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in line]
-            file.write((_csv_line(cells) + "\n").encode())
-
-
-def _csv_line(cells: list[Any]) -> str:
-    import io
-
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(["" if cell is None else cell for cell in cells])
-    return text.getvalue()
+    table = csv.DictWriter(text, columns, lineterminator="\n")
+    table.writeheader()
+    for entry in history:
+        table.writerow(
+            {key: f"{cell:.6g}" if isinstance(cell, float) else cell for key, cell in entry.items()}
+        )
+    with atomic_file(path, lambda: writing(path)) as file, writing(path):
+        file.write(text.getvalue().encode())

@@ -13,34 +13,45 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._contract.classifier import ProbabilisticClassifierMixin
-from lacforest._contract.shares import Deployment
+from lacforest._coding.bins import check_max_bins
+from lacforest._coding.coded_table import code_table
+from lacforest._contract.classifier import ProbabilisticClassifierMixin, keyword_only_fit
+from lacforest._contract.shares import Deployment, find_deployment
+from lacforest._contract.theta import check_theta
+from lacforest._growing.plan import draw_entropy
+from lacforest._growing.run import Grower
 from lacforest._growing.step_two import GrownForest
+from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.labels import Labels
-from lacforest._input.parameters import check_level
-from lacforest._input.tables import check_prediction_table
-from lacforest._input.training_data import TrainingRows
+from lacforest._input.parameters import check_level, check_pseudo_cap, check_tree_parameters
+from lacforest._input.row_totals import RowTotals
+from lacforest._input.shares import check_known_shares
+from lacforest._input.tables import check_prediction_table, reject_dask
+from lacforest._input.training_data import check_training_rows
 from lacforest._model.arrays import ForestArrays
 from lacforest._model.tree_view import TreeViews
 from lacforest._tree.criterion import AugmentedGiniCriterion
+from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.adaptation import Adaptation, class_factors, describe_batch, estimate_shares
-from lacforest.ensemble.callbacks import CallbackSupport
+from lacforest.ensemble.callbacks import CallbackSupport, report_to_callbacks
 
 
 class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator):
     """Prediction, inspection and files of every forest that learns with an augmented class.
 
-    A subclass brings its parameters and `fit`.
+    A subclass brings its parameters and both steps.
     """
 
-    n_estimators: int
+    n_estimators: Any
     theta: Any
+    known_shares: Any
+    pseudo_cap: float | None
+    max_samples: int | float | None
+    max_bins: Any
     max_features: Any
     max_depth: int | None
     min_samples_split: int
     min_samples_leaf: int
-    max_samples: int | float | None
-    max_bins: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -53,7 +64,8 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
     _fitted_shares: NDArray[np.float64] | None = None
     adaptation_: Adaptation | None = None
 
-    @abstractmethod
+    @keyword_only_fit
+    @report_to_callbacks
     def fit(
         self,
         X: ArrayLike,
@@ -63,7 +75,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
         sample_weight: ArrayLike | None = None,
         control: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
-        """Grow the forest.
+        """Grow the forest: check, code, find theta, explore, label, refine.
 
         Parameters
         ----------
@@ -75,18 +87,68 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
         X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
             Unlabelled rows from deployment.
         sample_weight : array-like of shape (n_rows,), optional
-            Weights of labelled rows; see Notes of the class.
+            Weights of labelled rows; see Notes of `LACForestClassifier`.
         control : tuple of X_known and y_known, optional
-            Rows of known classes from deployment with their labels.
+            Rows of known classes from deployment, a random sample of them, with their labels: a
+            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
+            steps learn from them: drift of the known classes no longer looks new.
 
         Returns
         -------
         self
         """
+        with unchanged_on_failure(self):
+            reject_dask(self, X=X, y=y, X_unlabeled=X_unlabeled, sample_weight=sample_weight)
+            theta = self._check_parameters()
+            rows, labels = check_training_rows(
+                self, X, y, sample_weight, X_unlabeled, control=control
+            )
+            coded = code_table(rows.table, self.n_jobs, self.max_bins)
+            entropy = draw_entropy(self.random_state)
+            deployment = None
+            if rows.n_unlabeled > 0:
+                deployment = find_deployment(
+                    theta, self.known_shares, rows, labels.known, coded, entropy, self.n_jobs
+                )
+                rows = deployment.rows
+            grower = Grower(rows, coded, self.n_jobs, self.verbose)
+            self._grow(grower, labels, deployment, entropy)
+        return self
+
+    def _check_parameters(self) -> Any:
+        """Check all that needs no data; return theta or the estimator of it."""
+        check_tree_parameters(self)
+        self._check_own_parameters()
+        check_pseudo_cap(self.pseudo_cap)
+        check_max_bins(self.max_bins)
+        check_known_shares(self.known_shares)
+        return check_theta(self.theta)
+
+    @abstractmethod
+    def _check_own_parameters(self) -> None:
+        """Check the parameters that the other forest does not have."""
+
+    @abstractmethod
+    def _grow(
+        self,
+        grower: TreeGrower,
+        labels: Labels,
+        deployment: Deployment | None,
+        entropy: NDArray[np.uint32],
+    ) -> None:
+        """Both steps, and the fitted attributes; no deployment where no row is unlabelled."""
+
+    @property
+    def _rows_of_tree(self) -> int | float | None:
+        return self.max_samples
+
+    def _n_trees(self, n_rows: int) -> int:
+        """Trees that predict, after a fit on n_rows labelled and unlabelled rows."""
+        return int(self.n_estimators)
 
     def _keep(
         self,
-        rows: TrainingRows,
+        totals: RowTotals,
         labels: Labels,
         deployment: Deployment | None,
         grown: GrownForest,
@@ -97,7 +159,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
         self.pseudo_labels_ = grown.marked
         self.unlabeled_score_ = grown.scores
         self.feature_importances_ = grown.importances
-        self.n_labeled_ = rows.labeled_total
+        self.n_labeled_ = totals.labeled_total
         self._forest = grown.predicting
         self._explored = grown.exploring
         self._class_factors = self._fitted_shares = self.adaptation_ = None

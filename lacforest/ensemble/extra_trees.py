@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from lacforest._coding.bins import check_max_bins
-from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
-from lacforest._contract.classifier import keyword_only_fit
-from lacforest._contract.shares import find_deployment
-from lacforest._contract.theta import check_theta
+from lacforest._contract.shares import Deployment
 from lacforest._growing.collect import mean_importances
 from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
-from lacforest._growing.label import pseudo_label_cap, pseudo_labels
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
-from lacforest._growing.run import Grower
+from lacforest._growing.label import n_pseudo_labels, pseudo_label_cap
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape
 from lacforest._growing.sample import RowSample
 from lacforest._growing.step_one import explore
 from lacforest._growing.step_two import GrownForest, deepen, refine_plain
-from lacforest._input.parameters import (
-    check_gamma,
-    check_int,
-    check_max_features,
-    check_pseudo_cap,
-    check_tree_parameters,
-)
-from lacforest._input.shares import check_known_shares
-from lacforest._input.training_data import check_training_rows
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.labels import Labels
+from lacforest._input.parameters import check_gamma, check_int, check_max_features
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
-from lacforest.ensemble.callbacks import report_to_callbacks
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
+# Trees of Step II by default, and from how many rows on half of them do.
+_N_TREES = 300
+_MANY_ROWS = 10_000
 # How many times as many features Step I draws at a node.
 _MORE_EXPLORED = 4
+# Shares of classes enlarge the leaves of Step I by no more than this.
+_MOST_ROWS_PER_ROW = 10.0
 
 
 class LACExtraTreesClassifier(BaseLACForest):
@@ -57,21 +50,24 @@ class LACExtraTreesClassifier(BaseLACForest):
 
     Parameters
     ----------
-    n_estimators : int, default=300
-        Trees of Step II, the ones that predict.
+    n_estimators : "auto" or int, default="auto"
+        Trees of Step II, the ones that predict. "auto" is 300 up to 10,000 rows, labelled and
+        unlabelled together, and 150 beyond, where half the trees are as accurate.
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
     known_shares : "auto", "labeled", array or dict, default="auto"
         Shares of the known classes among the known rows of deployment. "labeled" takes those of
         the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
         that the shares have moved; then they are estimated together with theta by
-        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        `lacforest.mixture.ShareMixture`. Given shares sum to 1: an array
         in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
         shares.
     n_explorers : int, default=100
         Trees of Step I.
     min_explored_leaf : int, default=3
-        Rows, labelled and unlabelled together, that each leaf of Step I keeps.
+        Rows, labelled and unlabelled together, that each leaf of Step I keeps; up to ten times as
+        many if the shares of known classes have moved, by how many rows of deployment a labelled
+        row stands for.
     max_explored_features : "auto", "sqrt", "log2", int, float or None, default="auto"
         Features drawn at a node of Step I, as `max_features`; "auto" is four times `max_features`,
         or all. One random cut is tried of each, so more of them cost little.
@@ -87,10 +83,10 @@ class LACExtraTreesClassifier(BaseLACForest):
     pseudo_cap : float or None, default=1.0
         Most pseudo-labelled rows of a tree on pseudo-labels, as a multiple of
         ``n_l * theta / (1 - theta)``: the new rows that come with n_l known ones where the
-        unlabelled rows are from. Here theta is the upper end of `theta_interval_`, where there is
-        one. Each tree draws its own rows. Without a cap (None), new rows outnumber known ones
-        where there are many more unlabelled rows than labelled ones, and too many rows are then
-        predicted as new.
+        unlabelled rows are from. Here theta is its upper end under a moderate overlap of new and
+        known rows (``RankMixture.moderate_upper_``), where there is one. Each tree draws its own
+        rows. Without a cap (None), new rows outnumber known ones where there are many more
+        unlabelled rows than labelled ones, and too many rows are then predicted as new.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at a node of Step II, which draws on until one of them can split the node.
     max_depth : int or None, default=None
@@ -153,7 +149,7 @@ n_features_in_, feature_names_in_
 
     def __init__(
         self,
-        n_estimators: int = 300,
+        n_estimators: Literal["auto"] | int = "auto",
         *,
         theta: Any = "auto",
         known_shares: Any = "auto",
@@ -200,122 +196,89 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    @keyword_only_fit
-    @report_to_callbacks
-    def fit(
+    def _grow(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        X_unlabeled: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        control: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> Self:
-        """Grow the forest: check, code, find theta, explore, label, refine.
+        grower: TreeGrower,
+        labels: Labels,
+        deployment: Deployment | None,
+        entropy: NDArray[np.uint32],
+    ) -> None:
+        totals = grower.totals
+        sample = RowSample.of(self._rows_of_tree, totals.n_labeled + totals.n_unlabeled)
+        n_trees = self._n_trees(totals.n_labeled + totals.n_unlabeled)
+        seeds = ForestSeeds.of_fresh_trees(entropy, self.n_explorers, n_trees, sample is not None)
+        shape = TreeShape.of(self, totals.n_features)
+        refine_plan = TreePlan(
+            GiniCriterion(),
+            shape,
+            seeds.refine,
+            random_cuts=True,
+            sample_seeds=seeds.fresh_sample,
+            sample=sample,
+        )
+        if deployment is None:
+            self._keep(totals, labels, None, refine_plain(grower, refine_plan))
+            return
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
-            missing.
-        y : array-like of shape (n_rows,)
-            Labels.
-        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
-            Unlabelled rows from deployment.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of labelled rows; see Notes of `LACForestClassifier`.
-        control : tuple of X_known and y_known, optional
-            Rows of known classes from deployment, a random sample of them, with their labels: a
-            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
-            steps learn from them: drift of the known classes no longer looks new.
+        theta = deployment.theta
+        explore_plan = TreePlan(
+            AugmentedGiniCriterion(theta.value, totals.labeled_total, totals.n_unlabeled),
+            self._explored_shape(shape, totals.n_features, deployment),
+            seeds.explore,
+            random_cuts=self.cuts == "random",
+            sample_seeds=seeds.sample,
+            sample=sample,
+        )
+        explored = explore(grower, explore_plan)
+        if explored.made_no_split:
+            warn_user(self._unexplored_message(), UserWarning)
+        marked = grower.mark(explored.scores, theta.value)
+        deployment = check_fit(deployment, *grower.checked_rows(marked), self)
+        n_sampled = totals.labeled_total * refine_plan.rate
+        cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
+        refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
+        n_marked = n_pseudo_labels(totals.n_unlabeled, theta.value)
+        if self.refinement == "deepen":
+            plan = replace(
+                refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
+            )
+            refined, exploring = deepen(grower, plan, explored, n_marked), None
+        else:
+            kinds = TreeKinds.of(self.refinement, n_trees)
+            refined = refine_fresh(grower, refine_plan, explored, n_marked, kinds, seeds.label)
+            exploring = freeze_exploration(totals, explored)
+        importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
+        grown = GrownForest(
+            refined.arrays,
+            exploring,
+            grower.collect(explored.scores),
+            grower.collect(marked),
+            importances,
+        )
+        self._keep(totals, labels, deployment, grown)
 
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            check_tree_parameters(self)
-            self._check_own_parameters()
-            theta_or_estimator = check_theta(self.theta)
-            check_known_shares(self.known_shares)
-            rows, labels = check_training_rows(
-                self, X, y, sample_weight, X_unlabeled, control=control
-            )
-            coded = code_table(rows.table, self.n_jobs, self.max_bins)
-
-            entropy = draw_entropy(self.random_state)
-            sample = RowSample.of(self.max_samples, rows.table.n_rows)
-            seeds = ForestSeeds.of_fresh_trees(
-                entropy, self.n_explorers, self.n_estimators, sample is not None
-            )
-            shape = TreeShape.of(self, rows.table.n_features)
-            refine_plan = TreePlan(
-                GiniCriterion(),
-                shape,
-                seeds.refine,
-                random_cuts=True,
-                sample_seeds=seeds.fresh_sample,
-                sample=sample,
-            )
-            if rows.n_unlabeled == 0:
-                grower = Grower(rows, coded, self.n_jobs, self.verbose)
-                self._keep(rows, labels, None, refine_plain(grower, refine_plan))
-                return self
-
-            deployment = find_deployment(
-                theta_or_estimator,
-                self.known_shares,
-                rows,
-                labels.known,
-                coded,
-                entropy,
-                self.n_jobs,
-            )
-            rows, theta = deployment.rows, deployment.theta
-            grower = Grower(rows, coded, self.n_jobs, self.verbose)
-            explore_plan = TreePlan(
-                AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
-                self._explored_shape(shape, rows.table.n_features),
-                seeds.explore,
-                random_cuts=self.cuts == "random",
-                sample_seeds=seeds.sample,
-                sample=sample,
-            )
-            explored = explore(grower, explore_plan)
-            if explored.made_no_split:
-                warn_user(self._unexplored_message(), UserWarning)
-            marked = pseudo_labels(explored.scores, theta.value)
-            deployment = check_fit(deployment, coded.columns, marked, self)
-            n_sampled = rows.labeled_total * refine_plan.rate
-            cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
-            refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
-            if self.refinement == "deepen":
-                plan = replace(
-                    refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
-                )
-                refined, exploring = deepen(grower, plan, explored), None
-            else:
-                kinds = TreeKinds.of(self.refinement, self.n_estimators)
-                refined = refine_fresh(grower, refine_plan, explored, kinds, seeds.label)
-                exploring = freeze_exploration(rows, explored)
-            importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
-            grown = GrownForest(refined.arrays, exploring, explored.scores, marked, importances)
-            self._keep(rows, labels, deployment, grown)
-        return self
+    def _n_trees(self, n_rows: int) -> int:
+        if self.n_estimators != "auto":
+            return int(self.n_estimators)
+        return _N_TREES if n_rows <= _MANY_ROWS else _N_TREES // 2
 
     def _check_own_parameters(self) -> None:
         check_int("n_explorers", self.n_explorers, 1)
         check_int("min_explored_leaf", self.min_explored_leaf, 1)
         check_gamma(self.gamma)
-        check_max_bins(self.max_bins)
-        check_pseudo_cap(self.pseudo_cap)
         for name, choices in (("cuts", _CUTS), ("refinement", _REFINEMENTS)):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
-    def _explored_shape(self, refined: TreeShape, n_features: int) -> TreeShape:
-        """How far Step I grows a tree."""
+    def _explored_shape(
+        self, refined: TreeShape, n_features: int, deployment: Deployment
+    ) -> TreeShape:
+        """How far Step I grows a tree.
+
+        Where a labelled row stands for several of its class in deployment, leaves have as many
+        times more rows: otherwise most leaves of the class would hold none of its labelled rows.
+        """
         given = self.max_explored_features
         if isinstance(given, str) and given == "auto":
             max_features = min(_MORE_EXPLORED * refined.max_features, n_features)
@@ -326,7 +289,9 @@ n_features_in_, feature_names_in_
         return replace(
             refined,
             max_features=max_features,
-            min_samples_leaf=int(self.min_explored_leaf),
+            min_samples_leaf=math.ceil(
+                self.min_explored_leaf * _rows_per_row(deployment.rows.class_factor)
+            ),
             draws_on=False,
             gamma=float(self.gamma) if self.gamma > 0 else None,
         )
@@ -338,3 +303,10 @@ n_features_in_, feature_names_in_
             f"{self.min_explored_leaf!r} or gamma={self.gamma!r} asks for more rows in each child "
             "than the data has (lower it), or all features are constant."
         )
+
+
+def _rows_per_row(class_factor: NDArray[np.float64] | None) -> float:
+    """How many rows of deployment a labelled row stands for, in the class where it is most."""
+    if class_factor is None:
+        return 1.0
+    return min(max(float(class_factor.max()), 1.0), _MOST_ROWS_PER_ROW)

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from lacforest._coding.bins import check_max_bins
-from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
-from lacforest._contract.classifier import keyword_only_fit
-from lacforest._contract.shares import find_deployment
-from lacforest._contract.theta import check_theta
+from lacforest._contract.shares import Deployment
 from lacforest._growing.collect import mean_importances
-from lacforest._growing.label import pseudo_label_cap, pseudo_labels
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
-from lacforest._growing.run import Grower
+from lacforest._growing.label import n_pseudo_labels, pseudo_label_cap
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape
 from lacforest._growing.sample import RowSample
 from lacforest._growing.step_one import explore
 from lacforest._growing.step_two import GrownForest, deepen, refine_plain
-from lacforest._input.parameters import (
-    check_bool,
-    check_gamma,
-    check_pseudo_cap,
-    check_tree_parameters,
-)
-from lacforest._input.shares import check_known_shares
-from lacforest._input.training_data import check_training_rows
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.labels import Labels
+from lacforest._input.parameters import check_bool, check_gamma
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
-from lacforest.ensemble.callbacks import report_to_callbacks
 
 _UNEXPLORED = (
     "Step I found no feasible split: every tree starts from its root alone, and the pseudo-labels "
@@ -66,7 +54,7 @@ class LACForestClassifier(BaseLACForest):
         Shares of the known classes among the known rows of deployment. "labeled" takes those of
         the labelled rows, as the paper does. "auto" does so too unless the unlabelled rows show
         that the shares have moved; then they are estimated together with theta by
-        `lacforest.mixture.ShareMixture` (up to 30 known classes). Given shares sum to 1: an array
+        `lacforest.mixture.ShareMixture`. Given shares sum to 1: an array
         in the order of the sorted labels, or a dict by label. Labelled rows are weighted to these
         shares.
     gamma : float in [0, 0.5], default=0.01
@@ -95,11 +83,12 @@ class LACForestClassifier(BaseLACForest):
         bins beyond.
     pseudo_cap : float or None, default=None
         Most pseudo-labelled rows of a tree, as a multiple of ``n_l * theta / (1 - theta)``, with
-        theta the upper end of `theta_interval_` where there is one; each tree draws its own. None
-        takes all, as in the paper. 1.0 keeps known and new rows about in the proportion of the
-        unlabelled rows, see `LACExtraTreesClassifier`.
+        theta its upper end under a moderate overlap (``RankMixture.moderate_upper_``) where there
+        is one; each tree draws its own. None takes all, as in the paper. 1.0 keeps known and new
+        rows about in the proportion of the unlabelled rows, see `LACExtraTreesClassifier`.
     class_weight : dict, "balanced" or None, default=None
-        Factors for the weights of labelled rows, by known class.
+        Factors for the weights of labelled rows, by known class: what errors cost. Theta and shares
+        leave them aside; see `known_shares` for classes that are more or less frequent.
     unlabeled_label : object, default=None
         A label that marks unlabelled rows inside X, of any type (-1, NaN, "unknown"). This is the
         form that works inside a Pipeline, GridSearchCV or cross_validate.
@@ -137,7 +126,7 @@ class LACForestClassifier(BaseLACForest):
         Intervals of estimated shares; None where they are those of labelled rows or given.
     share_shift_ : float or None
         How far shares in deployment lie from those of labelled rows, as a mean squared z-score;
-        shares were estimated where it is above 6. None where this was not tested.
+        shares were estimated where it is above 4. None where this was not tested.
     fit_findings_ : tuple of Finding
         What the fit found about its assumptions, as `lacforest.mixture.diagnose` tells it; problems
         were warned about. Empty without unlabelled rows.
@@ -238,93 +227,55 @@ class LACForestClassifier(BaseLACForest):
         self.random_state = random_state
         self.verbose = verbose
 
-    @keyword_only_fit
-    @report_to_callbacks
-    def fit(
+    def _check_own_parameters(self) -> None:
+        check_gamma(self.gamma)
+        check_bool("bootstrap", self.bootstrap)
+
+    def _grow(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        X_unlabeled: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        control: tuple[ArrayLike, ArrayLike] | None = None,
-    ) -> Self:
-        """Grow the forest: check, code, find theta, explore, label, refine.
+        grower: TreeGrower,
+        labels: Labels,
+        deployment: Deployment | None,
+        entropy: NDArray[np.uint32],
+    ) -> None:
+        totals = grower.totals
+        sample = RowSample.of(
+            self._rows_of_tree, totals.n_labeled + totals.n_unlabeled, self.bootstrap
+        )
+        has_samples = self.bootstrap or sample is not None
+        seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, has_samples)
+        shape = TreeShape.of(self, totals.n_features)
+        refine_plan = TreePlan(
+            GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample, sample=sample
+        )
+        if deployment is None:
+            self._keep(totals, labels, None, refine_plain(grower, refine_plan))
+            return
 
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            Labelled rows, and unlabelled ones among them if `unlabeled_label` is set. NaN is
-            missing.
-        y : array-like of shape (n_rows,)
-            Labels.
-        X_unlabeled : like X, of shape (n_unlabeled, n_features), optional
-            Unlabelled rows from deployment.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of labelled rows; see Notes.
-        control : tuple of X_known and y_known, optional
-            Rows of known classes from deployment, a random sample of them, with their labels: a
-            hundred or more. Theta is then found by comparing unlabelled rows with these, and both
-            steps learn from them: drift of the known classes no longer looks new.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            check_tree_parameters(self)
-            gamma = check_gamma(self.gamma)
-            check_pseudo_cap(self.pseudo_cap)
-            check_bool("bootstrap", self.bootstrap)
-            check_max_bins(self.max_bins)
-            theta_or_estimator = check_theta(self.theta)
-            check_known_shares(self.known_shares)
-            rows, labels = check_training_rows(
-                self, X, y, sample_weight, X_unlabeled, control=control
-            )
-            coded = code_table(rows.table, self.n_jobs, self.max_bins)
-
-            entropy = draw_entropy(self.random_state)
-            sample = RowSample.of(self.max_samples, rows.table.n_rows, self.bootstrap)
-            has_samples = self.bootstrap or sample is not None
-            seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, has_samples)
-            shape = TreeShape.of(self, rows.table.n_features)
-            refine_plan = TreePlan(
-                GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample, sample=sample
-            )
-            if rows.n_unlabeled == 0:
-                grower = Grower(rows, coded, self.n_jobs, self.verbose)
-                self._keep(rows, labels, None, refine_plain(grower, refine_plan))
-                return self
-
-            deployment = find_deployment(
-                theta_or_estimator,
-                self.known_shares,
-                rows,
-                labels.known,
-                coded,
-                entropy,
-                self.n_jobs,
-            )
-            rows, theta = deployment.rows, deployment.theta
-            grower = Grower(rows, coded, self.n_jobs, self.verbose)
-            explore_plan = TreePlan(
-                AugmentedGiniCriterion(theta.value, rows.labeled_total, rows.n_unlabeled),
-                replace(shape, gamma=gamma, draws_on=False),
-                seeds.explore,
-                sample_seeds=seeds.sample,
-                sample=sample,
-            )
-            explored = explore(grower, explore_plan)
-            if explored.made_no_split:
-                warn_user(_UNEXPLORED.format(gamma=self.gamma), UserWarning)
-            marked = pseudo_labels(explored.scores, theta.value)
-            deployment = check_fit(deployment, coded.columns, marked, self)
-            n_sampled = rows.labeled_total * refine_plan.rate
-            cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
-            refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
-            refined = deepen(grower, refine_plan, explored)
-            importances = mean_importances(refined.decrease + explored.decrease)
-            grown = GrownForest(refined.arrays, None, explored.scores, marked, importances)
-            self._keep(rows, labels, deployment, grown)
-        return self
+        theta = deployment.theta
+        explore_plan = TreePlan(
+            AugmentedGiniCriterion(theta.value, totals.labeled_total, totals.n_unlabeled),
+            replace(shape, gamma=float(self.gamma), draws_on=False),
+            seeds.explore,
+            sample_seeds=seeds.sample,
+            sample=sample,
+        )
+        explored = explore(grower, explore_plan)
+        if explored.made_no_split:
+            warn_user(_UNEXPLORED.format(gamma=self.gamma), UserWarning)
+        marked = grower.mark(explored.scores, theta.value)
+        deployment = check_fit(deployment, *grower.checked_rows(marked), self)
+        n_sampled = totals.labeled_total * refine_plan.rate
+        cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
+        refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
+        n_marked = n_pseudo_labels(totals.n_unlabeled, theta.value)
+        refined = deepen(grower, refine_plan, explored, n_marked)
+        importances = mean_importances(refined.decrease + explored.decrease)
+        grown = GrownForest(
+            refined.arrays,
+            None,
+            grower.collect(explored.scores),
+            grower.collect(marked),
+            importances,
+        )
+        self._keep(totals, labels, deployment, grown)

@@ -82,6 +82,7 @@ register_method(
     _forest("lacforest", lambda _: make_estimator("km2").set_params(n_bootstrap=0)),
 )
 register_method("lacforest:capped", _forest("lacforest", pseudo_cap=1.0))
+register_method("lacforest:labeled", _forest("lacforest", known_shares="labeled"))
 register_method("lacforest:true_theta", _forest("lacforest", lambda theta: theta))
 # The compared methods have the settings that come closest to the paper's table; variants
 # ":published" have those of their authors. Theta is estimated in the same way for all.
@@ -99,6 +100,7 @@ for _name, _kind in _COMPARED.items():
     if _kind.paper_table().get_params() != _kind().get_params():
         register_method(f"{_name}:published", _baseline(_kind))
 register_method("lacextratrees", _forest("lacextratrees"))
+register_method("lacextratrees:labeled", _forest("lacextratrees", known_shares="labeled"))
 # From the paper's forest to ours, one change at a time; see `_ablation`.
 _variants: dict[str, dict[str, Any]] = {
     "fresh": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lacforest.experiments._confirmed import CONFIRMED
 from lacforest.experiments._deep_command import DEEP, DEEP_SWEEPS, DEEP_TABLE
 from lacforest.experiments._experiment import Experiment
 from lacforest.experiments._learning_command import ABLATION, SWEEPS, TABLE1
@@ -18,6 +19,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ABLATION,
         *SWEEPS,
         SHIFT,
+        CONFIRMED,
         SUITE,
         GROUPS,
         ADAPT,

@@ -33,7 +33,7 @@ FLAT_POWER = 3.0
 OVERLAP_POWER = 2.0
 # Gain of log-likelihood at which both shapes have the same weight, and the width of the transition.
 _OVERLAP_GAIN = 10.0
-_OVERLAP_WIDTH = 4.0
+_OVERLAP_WIDTH = 2.0
 
 
 class RankMixture(ThetaEstimator):
@@ -50,8 +50,8 @@ class RankMixture(ThetaEstimator):
     of new rows (k from 8), its upper end from fits that also allow flat ones (k from 2), so it is
     wide where the ratio curve has no level part. It is at least as wide above the estimate as the
     noise of the ratio of the two tables among the half of the rows that look most known. New rows
-    that look like known ones everywhere are beyond any interval. The lower end is 0 where a test of
-    "nothing is new" is not rejected.
+    that look like known ones everywhere are beyond any interval. Where a test of "nothing is new"
+    is not rejected, theta comes from steep densities (k from 8), and the lower end is 0.
 
     Parameters
     ----------
@@ -103,6 +103,8 @@ class RankMixture(ThetaEstimator):
 
     p_value_: float | None = None
     moderate_upper_: float | None = None
+    _weights: NDArray[np.float64]
+    _steep: NDArray[np.float64]
 
     def _test_novelty(
         self, columns: CodedColumns, n_labeled: int, weight: NDArray[np.float64] | None
@@ -111,8 +113,12 @@ class RankMixture(ThetaEstimator):
         if weight is None or np.ptp(weight) == 0:
             seed = int(np.random.SeedSequence(self._seeds()).generate_state(1)[0])
             self.p_value_ = novelty_p_value(columns, n_labeled, seed, self.n_jobs)
-        if self.interval_ is not None and self.finds_nothing_new:
-            self.interval_ = (0.0, self.interval_[1])
+        if self.finds_nothing_new:
+            # Flat shapes mistake noise for new rows that overlap.
+            self._lowest, self._weights, self._overlap_weight = STEEP_POWER, self._steep, 0.0
+            self.theta_ = float(1.0 - self._steep[0])
+            if self.interval_ is not None:
+                self.interval_ = (0.0, max(self.theta_, self.interval_[1]))
 
     @property
     def finds_nothing_new(self) -> bool:
@@ -122,6 +128,7 @@ class RankMixture(ThetaEstimator):
     def _estimate(self, table: ScoreTable) -> float:
         self.p_value_ = self.moderate_upper_ = None
         counts = position_counts(table)
+        self._lowest = POWER
         self._weights = mixture_weights(counts, components(POWER))
         self._steep = mixture_weights(counts, components(STEEP_POWER))
         self._overlap = mixture_weights(counts, components(OVERLAP_POWER))
@@ -150,7 +157,8 @@ class RankMixture(ThetaEstimator):
         low, high = super()._interval(ends, table)
         moderate = float(np.quantile(ends[:, 2], (1.0 + self.level) / 2.0))
         self.moderate_upper_ = max(self.theta_, moderate)
-        noise = norm.ppf((1.0 + self.level) / 2.0) * np.sqrt(
+        # 1.96 at the default level; with 1.64 the interval missed too often at theta = 0.1.
+        noise = norm.ppf((3.0 + self.level) / 4.0) * np.sqrt(
             1.0 / table.n_labeled + 1.0 / table.n_unlabeled
         )
         least_high = 1.0 - (1.0 - self.theta_) * max(0.0, 1.0 - float(noise))
@@ -182,7 +190,7 @@ class RankMixture(ThetaEstimator):
         check_is_fitted(self)
         x = np.asarray(x, dtype=np.float64)
         curve: NDArray[np.float64] = self._blend(
-            _curve(x, POWER, self._weights), _curve(x, OVERLAP_POWER, self._overlap)
+            _curve(x, self._lowest, self._weights), _curve(x, OVERLAP_POWER, self._overlap)
         )
         return curve
 

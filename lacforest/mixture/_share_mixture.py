@@ -28,6 +28,8 @@ from lacforest.mixture._shares import (
 
 # Shift statistics up to this one occur without any shift; see docs/guide/shares.rst.
 LARGEST_CHANCE_SHIFT = 4.0
+# Groups by chance tell classes apart by 1; such groups cannot show a shift.
+_LEAST_TOLD_APART = 1.2
 
 
 class ShareMixture(BaseEstimator):
@@ -66,7 +68,7 @@ class ShareMixture(BaseEstimator):
     share_shift_ : float
         How far the two lie apart, as a mean squared z-score: about 1 where nothing moved.
     has_shifted_ : bool
-        Whether `share_shift_` is larger than chance explains.
+        Whether `share_shift_` is larger than chance explains, and rows tell the classes apart.
 
     See Also
     --------
@@ -171,7 +173,8 @@ class ShareMixture(BaseEstimator):
         self.share_shift_ = shift_statistic(
             self.known_shares_, self.labeled_shares_, n_known_rows, rows.n_labeled
         )
-        self.has_shifted_ = self.share_shift_ > LARGEST_CHANCE_SHIFT
+        sees = self._share_fit is None or self._share_fit.told_apart > _LEAST_TOLD_APART
+        self.has_shifted_ = sees and self.share_shift_ > LARGEST_CHANCE_SHIFT
         labeled, unlabeled, weight = _weighted_scores(scores, self.known_shares_)
         by_rank = RankMixture(level=self.level, n_bootstrap=0, random_state=0)
         by_rank.fit_scores(labeled, unlabeled, weight)

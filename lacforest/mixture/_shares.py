@@ -1,9 +1,10 @@
 """Theta and the shares of all known classes at once, from class probabilities of rows.
 
-Rows fall into groups by the known class that they look like most. Within a group j, an unlabelled
-row of known class k is as likely to be there as a labelled row of that class, M[j, k], and its
-position among the labelled rows of the group is uniform; a new row falls near 1 in whatever group.
-So the unlabelled rows of group j have the density
+Rows fall into groups by the known class that they look like most. Probabilities are divided by the
+square root of the labelled share first: a class with few labelled rows would otherwise have no
+group. Within a group j, an unlabelled row of known class k is as likely to be there as a labelled
+row of that class, M[j, k], and its position among the labelled rows of the group is uniform; a new
+row falls near 1 in whatever group. So the unlabelled rows of group j have the density
 
     f_j(x) = sum_k w_k M[j, k] + sum_m c_jm m x^(m - 1)        over positions x in (0, 1),
 
@@ -42,6 +43,8 @@ PRIOR_ROWS = 10.0
 # Error of an estimated share that more rows do not remove: a tenth of the share, and a thousandth.
 _BIAS = 0.1
 _SMALL_SHARE = 0.01
+# Part of the squared z-score of the class that has moved most.
+_ONE_CLASS = 5.0
 
 
 @dataclass(frozen=True)
@@ -152,12 +155,16 @@ class ShareFit:
         Of the classes that have labelled rows, then of the new densities.
     has_rows : bool array of shape (n_known,)
         Which classes have labelled rows.
+    told_apart : float
+        Sum over classes of the share of their labelled rows that are in their own group: 1 by
+        chance, the number of classes at best.
     """
 
     counts: NDArray[np.float64]
     parts: Parts
     weights: NDArray[np.float64]
     has_rows: NDArray[np.bool_]
+    told_apart: float
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -194,12 +201,14 @@ def fit_shares(
         Lowest power in the density of new rows.
     """
     n_known, classes = scores.n_known, scores.classes
-    group = scores.labeled[:, :-1].argmax(axis=1)
-    unlabeled_group = scores.unlabeled[:, :-1].argmax(axis=1)
     totals, labeled_shares = scores.class_totals, scores.labeled_shares
     has_rows = totals > 0
+    lift = 1.0 / np.sqrt(np.where(has_rows, labeled_shares, 1.0))
+    group = (scores.labeled[:, :-1] * lift).argmax(axis=1)
+    unlabeled_group = (scores.unlabeled[:, :-1] * lift).argmax(axis=1)
     confusion = np.zeros((n_known, n_known))
     np.add.at(confusion, (group, classes), scores.weight / totals[classes])
+    told_apart = float(confusion.trace())
     parts = _parts(confusion, lowest)
     parts = parts[:, np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))]
     known = labeled_shares if start is None else start
@@ -218,7 +227,7 @@ def fit_shares(
                 counts[j] = position_counts(table, N_BINS)
         counted = np.append(counts.ravel(), PRIOR_ROWS * labeled_shares)
         weights = mixture_weights(counted, parts, weights)
-        fit = ShareFit(counted, parts, weights, has_rows)
+        fit = ShareFit(counted, parts, weights, has_rows, told_apart)
         known = fit.known_shares
     return fit
 
@@ -273,15 +282,17 @@ def shift_statistic(
     n_known_unlabeled: float,
     n_labeled: int,
 ) -> float:
-    """Mean squared z-score of shares in deployment against those of labelled rows.
+    """Squared z-scores of shares in deployment against those of labelled rows, on average.
 
     The variance of a share is that of two multinomial samples, and that of an estimate which is off
     by about a tenth of the share whatever the number of rows. Without a shift the statistic is
-    about 1 where classes are told apart well, and larger where they are not.
+    about 1 where classes are told apart well, and larger where they are not. One class alone that
+    has moved far counts as much as five classes that have moved.
     """
     some = labeled > 0
     if some.sum() < 2:
         return 0.0
     variance = labeled[some] * (1.0 / max(n_known_unlabeled, 1.0) + 1.0 / n_labeled)
     variance += (_BIAS * (labeled[some] + _SMALL_SHARE)) ** 2
-    return float(((known - labeled)[some] ** 2 / variance).sum() / (some.sum() - 1))
+    squares = (known - labeled)[some] ** 2 / variance
+    return float(max(squares.sum() / (some.sum() - 1), squares.max() / _ONE_CLASS))

@@ -24,9 +24,10 @@ from lacforest.metrics import augmented_scores
 from lacforest.mixture import RatioCurveDisplay, ThetaEstimator, ThetaReport
 from lacforest.report._html import Card, Page, Section, Table, write_page
 from lacforest.report._pictures import Picture, draw
+from lacforest.report._rows import groups_section, newest_section, next_section
 
 _MOST_FEATURES = 12
-_MOST_ROWS = 10
+_MOST_CLASSES = 20
 _MEASURES = {
     "accuracy": "accuracy over known classes and new",
     "known_accuracy": "accuracy on rows of known classes",
@@ -81,17 +82,18 @@ def write_report(
             "this forest was fitted without unlabelled rows and has no new class: there is nothing "
             "to report"
         )
-    novelty = forest.novelty_score(X)
     predicted = forest.predict(X)
     is_new = predicted == forest.new_label_
     sections = [
+        _checks(forest, diagnosis),
         _quality(forest, X, y_true),
         _pictures(forest, X, y_true, training),
-        _checks(forest, diagnosis),
         _shares(forest),
-        _shift(forest, feature_names),
+        groups_section(forest, X, is_new, training, feature_names),
+        newest_section(forest, X, predicted, feature_names),
         _importances(forest, feature_names),
-        _newest(novelty, predicted),
+        _shift(forest, feature_names),
+        next_section(is_new),
         _facts(forest, facts or {}),
     ]
     page = Page(
@@ -121,7 +123,7 @@ def _shares(forest: BaseLACForest) -> Section | None:
     if shares is None:
         return None
     rows = []
-    for k in np.argsort(-shares, kind="stable")[:_MOST_ROWS]:
+    for k in np.argsort(-shares, kind="stable")[:_MOST_CLASSES]:
         interval = "" if ends is None else f"{ends[k][0]:.1%} to {ends[k][1]:.1%}"
         rows.append((str(forest.known_classes_[k]), f"{shares[k]:.1%}", interval))
     text = "Shares of the known classes among the known unlabelled rows of the fit."
@@ -202,7 +204,7 @@ def _pictures(
                 caption="The share of rows called new as theta varies over its interval.",
             )
         )
-    return Section("Plots", pictures=pictures)
+    return Section("What does it look like?", pictures=pictures)
 
 
 def _scrap_axes() -> Any:
@@ -220,7 +222,7 @@ def _checks(forest: BaseLACForest, diagnosis: ThetaReport | None) -> Section | N
     if not findings:
         return None
     told = [(found.level, f"{found.topic}: {found.text}") for found in findings]
-    return Section("Do the data support theta?", findings=told)
+    return Section("How much is new, and can I believe it?", findings=told)
 
 
 def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
@@ -263,16 +265,6 @@ def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> 
 def _bars(ax: Any, labels: list[str], values: NDArray[np.float64]) -> None:
     ax.barh(labels[::-1], values[::-1], color="tab:orange")
     ax.set_xlabel("importance")
-
-
-def _newest(novelty: NDArray[np.float64], predicted: NDArray[Any]) -> Section:
-    order = np.argsort(-novelty, kind="stable")[:_MOST_ROWS]
-    rows = [(str(i + 1), f"{novelty[i]:.3f}", str(predicted[i])) for i in order]
-    return Section(
-        "The rows with the highest novelty scores",
-        text="Inspect these first.",
-        table=Table(("row", "novelty score", "prediction"), rows),
-    )
 
 
 def _facts(forest: BaseLACForest, facts: dict[str, str]) -> Section:

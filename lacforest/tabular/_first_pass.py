@@ -13,7 +13,7 @@ from lacforest._coding.bins import MOST_BINS, SAMPLE_SEED, SAMPLED_ROWS
 from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._columns import find_kind, present
+from lacforest.tabular._columns import find_kind, is_number, present
 from lacforest.tabular._errors import Advice, TableError, listed
 from lacforest.tabular._labels import check_labels
 from lacforest.tabular._place import Place, joint_name
@@ -79,7 +79,12 @@ class TableFile:
                 self.kinds[name] = "text"
             elif not values.isna().all():
                 kind = find_kind(values, name, self.name, options.advice)
-                self.kinds[name] = "text" if kind == "mixed" else kind
+                if kind == "mixed":
+                    # Text with stray numbers is text; a stray text among numbers is an error that
+                    # names its place when the column is read.
+                    n_numbers = int(is_number(values).sum())
+                    kind = "text" if 2 * n_numbers <= values.notna().sum() else "number"
+                self.kinds[name] = kind
             else:
                 advice = options.advice
                 raise TableError(

@@ -127,9 +127,10 @@ def fit_source(forest: BaseLACForest, source: Any, max_memory: int) -> None:
             "max_bins=None keeps all values of a column apart, but files are coded by at most 255 "
             'bins: leave max_bins at "auto"'
         )
-    n_trees = forest.n_estimators + getattr(forest, "n_explorers", 0)
-    most = rows_per_tree(max_memory, source.table.n_rows, n_trees, forest.n_jobs)
-    if forest.max_samples is None and most < source.table.n_rows:
+    n_rows = source.table.n_rows
+    n_trees = forest._n_trees(n_rows) + getattr(forest, "n_explorers", 0)
+    most = rows_per_tree(max_memory, n_rows, n_trees, forest.n_jobs)
+    if forest.max_samples is None and most < n_rows:
         forest.set_params(max_samples=int(most))
     forest.fit(source, source.codes)
     del forest.feature_names_in_

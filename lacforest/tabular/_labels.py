@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._input.shares import check_known_shares, given_shares
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import is_plain
 from lacforest.tabular._errors import TableError, listed
@@ -58,3 +59,20 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
         )
     labels: NDArray[Any] = numbers.astype(np.int64)
     return labels
+
+
+def check_shares(known_shares: Any, labels: NDArray[Any]) -> None:
+    """Refuse shares of known classes that do not belong to the labels.
+
+    Parameters
+    ----------
+    known_shares : "auto", "labeled", array or dict
+    labels : array of shape (n_labeled,)
+        From `check_labels`.
+    """
+    try:
+        check_known_shares(known_shares)
+        if not isinstance(known_shares, str):
+            given_shares(known_shares, np.unique(labels))
+    except (TypeError, ValueError) as error:
+        raise TableError(str(error)) from error

@@ -26,6 +26,7 @@ from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._errors import TableError, listed
 from lacforest.tabular._from_files import coded_files, fit_source
+from lacforest.tabular._labels import check_shares
 from lacforest.tabular._place import Place, TableLike
 from lacforest.tabular._reading import iter_table, places_of
 from lacforest.tabular.kinds import Kind
@@ -147,6 +148,7 @@ class TabularModel:
     ) -> CodedTables:
         coder = copy.copy(self.coder)  # keep the old one if the fit fails
         tables = coder.fit_encode(frame, target, unlabeled, sources)
+        check_shares(self.forest.known_shares, tables.y)
         # Frames, so that warnings and findings of the fit name the columns. The forest itself takes
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))

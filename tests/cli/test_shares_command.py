@@ -98,3 +98,5 @@ def test_shares_that_have_not_moved(run):
 )
 def test_mistakes(run, shares, part):
     assert run(*fit_words("--known-shares", shares)).is_mistake(part)
+    words = ("theta", "labelled.csv", "prod.csv", "--target", "kind", "--known-shares", shares)
+    assert run(*words).is_mistake(part)

@@ -249,3 +249,20 @@ def test_nothing_to_explore(refinement):
     with pytest.warns(UserWarning, match="Step I found no feasible split.*min_explored_leaf=200"):
         trees = fitted_trees(min_explored_leaf=200, refinement=refinement)
     assert trees.pseudo_labels_.tolist() == [True] * 40 + [False] * 40
+
+
+@pytest.mark.parametrize(("n_rows", "n_trees"), [(10_000, 300), (10_001, 150)])
+def test_many_rows_need_fewer_trees(n_rows, n_trees):
+    forest = LACExtraTreesClassifier(n_explorers=1, theta=0.5, max_samples=50, max_depth=2)
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(n_rows, 2))
+    forest.fit(table[:5000], np.arange(5000) % 2, X_unlabeled=table[5000:])
+    assert len(forest.estimators_) == n_trees
+    assert forest.n_estimators == "auto"
+
+
+def test_an_automatic_number_of_trees_is_for_extra_trees():
+    with pytest.raises(TypeError, match="n_estimators must be an integer, got 'auto'"):
+        LACForestClassifier("auto").fit(X, y)
+    with pytest.raises(TypeError, match="n_estimators must be an integer, got 'many'"):
+        LACExtraTreesClassifier("many").fit(X, y)

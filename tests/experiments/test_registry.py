@@ -19,6 +19,7 @@ def test_names():
         "unlabeled-curves",
         "labeled-curves",
         "shift",
+        "confirmed",
         "suite",
         "deep",
         "deep-lambda",

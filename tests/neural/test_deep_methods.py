@@ -14,12 +14,15 @@ from reference import deep_methods as naive
 from lacforest.neural import baselines
 from lacforest.neural._module import EncoderWithHead
 from lacforest.neural._objective import Batch, CrossEntropyObjective
+from lacforest.neural._rows import rows_of
 from lacforest.neural.baselines._arpl import ReciprocalObjective, ReciprocalPoints
 from lacforest.neural.baselines._method import upper_quantile
 from lacforest.neural.baselines._osrci import (
     OneVersusRestObjective,
     ZeroLogitObjective,
+    append_zero,
     counterfactual_loss,
+    make_counterfactuals,
 )
 from lacforest.neural.baselines._risks import NonNegativeRisk, PenalisedBatchRisk
 from lacforest.neural.baselines._weibull_tails import WeibullTails, distances
@@ -157,8 +160,41 @@ def test_losses_with_a_zero_logit():
     second = -math.log(1 / (2 * math.exp(0.5) + 1))
     assert_allclose(found, (first + second) / 2, rtol=1e-5)
     codes, start = torch.zeros(2, 3), torch.ones(2, 3)
-    expected = (math.log(math.e + math.exp(-2) + 1) + math.log(2 * math.exp(0.5) + 1)) / 2 + 6
+    expected = (math.log(math.e + math.exp(-2) + 1) + math.log(2 * math.exp(0.5) + 1)) / 2 + 3
     assert_allclose(counterfactual_loss(logits, codes, start).item(), expected, rtol=1e-5)
+
+
+class CirclePoints(torch.nn.Module):
+    """In place of an autoencoder: codes are points on the unit circle, and so are rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.unused = torch.nn.Parameter(torch.zeros(1))
+
+    def encode(self, rows):
+        return rows
+
+    def decode(self, codes):
+        return codes
+
+
+def test_counterfactual_rows_leave_their_class():
+    """The first coordinate is the class, 1 or -1; rows between the classes are of none."""
+    angles = 0.8 + 0.001 * torch.arange(64)
+    rows = rows_of(torch.column_stack([angles.cos(), angles.sin()]), "X")
+    closed = torch.nn.Linear(2, 2)
+    with torch.no_grad():
+        closed.weight.copy_(torch.tensor([[5.0, 0.0], [-5.0, 0.0]]))
+        closed.bias.fill_(-2.0)
+    found = make_counterfactuals(CirclePoints(), closed, rows, 64, 100, np.random.default_rng(0))
+    assert_allclose(found.norm(dim=1), 1.0, rtol=1e-5)
+    before, after = (
+        torch.softmax(append_zero(closed(some)), dim=1)[:, -1]
+        for some in (rows.take(np.arange(64)), found)
+    )
+    assert before.max() < 0.25
+    assert after.min() > 0.5
+    assert (found[:, 0] > 0).all()  # near the start all the same
 
 
 def test_closed_losses():

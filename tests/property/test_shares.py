@@ -227,6 +227,14 @@ def test_integer_weights_are_repeated_rows_in_the_labelled_shares(problem):
     assert_allclose(mixture.labeled_shares_, [0.6, 0.2, 0.2])
 
 
+def test_classes_that_nothing_tells_apart_have_not_moved():
+    X, y, U, _ = blobs(8)
+    weight = np.where(y == 0, 50.0, 1.0)
+    mixture = ShareMixture(random_state=0, n_bootstrap=0)
+    mixture.fit(np.zeros_like(X), y, np.zeros_like(U), sample_weight=weight)
+    assert not mixture.has_shifted_
+
+
 @pytest.mark.parametrize("theta", [0.0, 1.0])
 def test_nothing_new_and_nothing_known(theta):
     X, y, U, _ = blobs(5, theta=theta)

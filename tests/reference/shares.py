@@ -26,9 +26,9 @@ def novelty(probabilities, ratio):
     return probabilities[-1] / (probabilities[-1] + known + 1e-9)
 
 
-def group(probabilities):
-    """The known class that a row looks like most; the first of several."""
-    known = list(probabilities[:-1])
+def group(probabilities, sizes):
+    """The known class that a row looks like most, rare ones favoured; the first of several."""
+    known = [p / math.sqrt(n / sum(sizes)) for p, n in zip(probabilities, sizes, strict=False)]
     return known.index(max(known))
 
 
@@ -75,8 +75,8 @@ def counts_and_parts(labeled, unlabeled, classes, known, lowest=5.0):
     powers = bin_powers(lowest)
     counts, parts = [], []
     for j in range(n_known):
-        here = [i for i, row in enumerate(labeled) if group(row) == j]
-        there = [novelty(row, ratio) for row in unlabeled if group(row) == j]
+        here = [i for i, row in enumerate(labeled) if group(row, sizes) == j]
+        there = [novelty(row, ratio) for row in unlabeled if group(row, sizes) == j]
         found = [0.0] * (N_BINS - 1) + [float(len(there))]
         if here and there:
             scores = [novelty(labeled[i], ratio) for i in here]

@@ -25,7 +25,7 @@ LAYERS = (
     ("calibration", "discovery"),
     ("adaptation",),
     ("ensemble", "metrics", "datasets"),
-    ("model_selection", "export", "tabular"),
+    ("model_selection", "export", "tabular", "dask"),
     ("baselines", "neural", "inspection"),
     ("report",),
     ("experiments",),

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from lacforest import LACForestClassifier
+from lacforest.calibration.scores import ranking_score
 from lacforest.datasets import make_figure1
 from lacforest.inspection import column_shift
 from lacforest.mixture import diagnose
@@ -57,12 +58,15 @@ def headings(page):
 
 def test_sections_of_a_full_report(full):
     assert headings(read(full)) == [
+        "How much is new, and can I believe it?",
         "How good is it?",
-        "Plots",
-        "Do the data support theta?",
-        "Which columns differ between labelled and unlabelled rows?",
+        "What does it look like?",
+        "How frequent are known classes?",
+        "What is it?",
+        "Which rows, and why?",
         "Which features separate new rows from known ones?",
-        "The rows with the highest novelty scores",
+        "Which columns differ between labelled and unlabelled rows?",
+        "What now?",
         "Facts",
     ]
 
@@ -74,7 +78,7 @@ def test_figures_are_those_of_the_forest(full, forest, toy):
     assert f"<b>{called_new:,}</b><span>rows called new</span>" in page
     low, high = forest.theta_interval_
     assert f"(interval {low:.1%} to {high:.1%})" in page
-    newest = forest.novelty_score(toy.X_unlabeled).argmax() + 1
+    newest = ranking_score(forest, toy.X_unlabeled).argmax() + 1
     assert f"<tbody><tr><td>{newest}</td>" in page
 
 
@@ -115,10 +119,27 @@ def test_findings_of_a_diagnosis_come_instead_of_those_of_the_fit(forest, full):
 def test_a_file_of_an_older_version_has_no_findings(toy, tmp_path):
     forest = LACForestClassifier(5, theta=0.5, random_state=0)
     forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
-    forest.fit_findings_, forest.column_shift_ = (), None
+    forest.fit_findings_, forest.column_shift_, forest.known_shares_ = (), None, None
     write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
     found = headings(read(tmp_path / "report.html"))
-    assert not any(heading.startswith(("Do the data", "Which columns")) for heading in found)
+    assert not any(
+        heading.startswith(("Do the data", "How freq", "Which columns")) for heading in found
+    )
+
+
+def test_shares_of_known_classes(forest, toy, tmp_path):
+    forest = LACForestClassifier(5, theta=0.5, random_state=0)
+    forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
+    n_known = len(forest.known_classes_)
+    forest.known_shares_ = np.append(0.625, np.full(n_known - 1, 0.375 / (n_known - 1)))
+    forest.known_shares_interval_ = np.column_stack(
+        [np.full(n_known, 0.25), np.full(n_known, 0.75)]
+    )
+    write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    page = read(tmp_path / "report.html")
+    assert "They were estimated, because they differ from those of the labelled rows." in page
+    assert "62.5%" in page
+    assert "25.0% to 75.0%" in page
 
 
 def test_theta_that_was_given(toy, tmp_path):
@@ -204,7 +225,7 @@ def test_in_a_browser(full, tmp_path, width):
     assert len(seen["pictures"]) == 6
     assert min(seen["pictures"]) > 300
     assert seen["overflow"] <= 0
-    assert seen["headings"] == 7
+    assert seen["headings"] == 8
     assert seen["ground"] == "rgb(255, 255, 255)"
 
 

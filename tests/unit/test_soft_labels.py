@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import extra_trees as naive
 
-from lacforest._growing.soft_labels import SoftLabels, new_shares
+from lacforest._growing.soft_labels import NewShares, SoftLabels
+
+
+def new_shares(scores, theta):
+    return NewShares.of(scores, theta).at(scores)
+
 
 scores_of_rows = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30)
 

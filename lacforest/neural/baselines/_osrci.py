@@ -55,7 +55,10 @@ class ZeroLogitObjective(Objective):
 
 
 def counterfactual_loss(logits: Tensor, codes: Tensor, start: Tensor) -> Tensor:
-    """Mean of -log P(new), plus the sum of squared distances from where the codes started.
+    """Mean of -log P(new), plus the mean squared distance from where the codes started.
+
+    The published program adds the sum of distances over the batch, but between means of 16 parts of
+    a code. Codes here have one part, and the sum would hold them where they started.
 
     Parameters
     ----------
@@ -63,7 +66,8 @@ def counterfactual_loss(logits: Tensor, codes: Tensor, start: Tensor) -> Tensor:
     codes, start : tensors of shape (n_rows, latent_size)
     """
     of_new = torch.logsumexp(append_zero(logits), dim=1)
-    return of_new.mean() + ((codes - start) ** 2).sum()
+    distances = ((codes - start) ** 2).sum(dim=1)
+    return of_new.mean() + distances.mean()
 
 
 def make_counterfactuals(

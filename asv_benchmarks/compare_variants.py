@@ -1,0 +1,168 @@
+"""Accuracy, time and size of settings for large tables, paired on the same splits.
+
+Each split hides half of the classes, labels up to a third of the training rows and tests on a fifth
+of all rows. Differences are to the first setting; "se" is the standard error of a mean difference.
+
+    python asv_benchmarks/compare_variants.py bins --splits 4 --data folder-of-npz-files
+    python asv_benchmarks/compare_variants.py trees --splits 4 --rows 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+from lacforest import LACExtraTreesClassifier, LACForestClassifier, datasets
+
+FORESTS = {"lacforest": LACForestClassifier, "lacextratrees": LACExtraTreesClassifier}
+# Settings by topic; the first one of a topic is what the others are held against.
+TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "bins": {
+        "forest, exact": ("lacforest", {"max_bins": None}),
+        "forest, 255 bins": ("lacforest", {"max_bins": 255}),
+        "extra trees, exact": ("lacextratrees", {"max_bins": None}),
+        "extra trees, 255 bins": ("lacextratrees", {"max_bins": 255}),
+    },
+    "trees": {
+        "300 trees": ("lacextratrees", {"n_estimators": 300}),
+        "200 trees": ("lacextratrees", {"n_estimators": 200}),
+        "150 trees": ("lacextratrees", {"n_estimators": 150}),
+        "100 trees": ("lacextratrees", {"n_estimators": 100}),
+        "150 trees, 50 explorers": ("lacextratrees", {"n_estimators": 150, "n_explorers": 50}),
+        "forest": ("lacforest", {}),
+    },
+    "samples": {
+        "all rows": ("lacforest", {}),
+        "half": ("lacforest", {"max_samples": 0.5}),
+        "a quarter": ("lacforest", {"max_samples": 0.25}),
+        "a tenth": ("lacforest", {"max_samples": 0.1}),
+    },
+}
+PAIRS = {"forest, 255 bins": "forest, exact", "extra trees, 255 bins": "extra trees, exact"}
+
+
+def load_tables(folder: Path | None) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """The paper's datasets, three of scikit-learn, and the NPZ files (X, y) of a folder."""
+    for name in ("segment", "texture", "optdigits", "satimage", "pendigits", "letter"):
+        found = datasets.load(name)
+        yield name, found.data, found.target
+    for name, load in (
+        ("digits", load_digits),
+        ("wine", load_wine),
+        ("cancer", load_breast_cancer),
+    ):
+        yield name, *load(return_X_y=True)
+    for path in sorted(folder.glob("*.npz")) if folder else ():
+        with np.load(path) as arrays:
+            yield path.stem, arrays["X"], arrays["y"]
+
+
+def make_split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[Any, ...] | None:
+    """Labelled rows, labels, unlabelled rows, theta, test rows and their truth (-1 = new)."""
+    rng = np.random.default_rng(seed)
+    y = np.unique(y, return_inverse=True)[1]
+    order = rng.permutation(len(X))[:n_rows]
+    X, y = np.asarray(X[order], dtype=np.float32), y[order]
+    hidden = rng.permutation(y.max() + 1)[: max(1, (y.max() + 1) // 2)]
+    is_new = np.isin(y, hidden)
+    n_test = len(X) // 5
+    train = np.arange(n_test, len(X))
+    known = train[~is_new[train]]
+    labeled = known[: min(len(train) // 3, int(0.6 * len(known)))]
+    unlabeled = np.setdiff1d(train, labeled)
+    theta = is_new[unlabeled].mean()
+    if not 0.02 < theta < 0.98 or len(labeled) < 20:
+        return None
+    truth = np.where(is_new, -1, y)
+    return X[labeled], y[labeled], X[unlabeled], theta, X[:n_test], truth[:n_test]
+
+
+def measure(topic: str, name: str, split: tuple[Any, ...], seed: int) -> Iterator[dict[str, Any]]:
+    X, y, U, theta, X_test, truth = split
+    for label, (kind, options) in TOPICS[topic].items():
+        forest = FORESTS[kind](theta=theta, known_shares="labeled", random_state=seed, **options)
+        cpu = time.process_time()
+        forest.fit(X, y, X_unlabeled=U)
+        cpu = time.process_time() - cpu
+        yield {
+            "topic": topic,
+            "data": name,
+            "rows": len(X) + len(U),
+            "seed": seed,
+            "setting": label,
+            "accuracy": float((forest.predict(X_test) == truth).mean()),
+            "cpu": round(cpu, 3),
+            "nodes": len(forest._forest.nodes),
+        }
+
+
+def print_summary(results: list[dict[str, Any]]) -> None:
+    """Mean differences by dataset and over all, each with its standard error."""
+    by_key = {(row["data"], row["seed"], row["setting"]): row for row in results}
+    settings = list(dict.fromkeys(row["setting"] for row in results))
+    names = list(dict.fromkeys(row["data"] for row in results))
+    for setting in settings[1:]:
+        base = PAIRS.get(setting, settings[0])
+        if setting in PAIRS.values():
+            continue
+        print(f"\n{setting} - {base}: accuracy (se), CPU time and nodes as shares")
+        every = []
+        for name in names:
+            pairs = [
+                (row, by_key[name, row["seed"], base])
+                for row in results
+                if row["data"] == name and row["setting"] == setting
+            ]
+            differences = [own["accuracy"] - other["accuracy"] for own, other in pairs]
+            every += differences
+            print(f"  {name:<10} " + _line(differences, pairs))
+        print(f"  {'all':<10} {np.mean(every):+.4f} ({_error(every):.4f})")
+
+
+def _error(values: list[float]) -> float:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
+def _line(differences: list[float], pairs: list[tuple[Any, Any]]) -> str:
+    cpu, nodes = (
+        np.mean([own[key] / other[key] for own, other in pairs]) for key in ("cpu", "nodes")
+    )
+    accuracy = np.mean([other["accuracy"] for _, other in pairs])
+    mean = np.mean(differences)
+    return (
+        f"{accuracy:.4f} {mean:+.4f} ({_error(differences):.4f}) cpu {cpu:.2f} nodes {nodes:.2f}, "
+        f"{len(pairs)} splits of {pairs[0][0]['rows']} rows"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("topic", choices=list(TOPICS))
+    parser.add_argument("--splits", type=int, default=4)
+    parser.add_argument("--rows", type=int, default=5_000, help="most rows of a table")
+    parser.add_argument("--data", type=Path, help="folder of NPZ files with X and y")
+    parser.add_argument("--results", type=Path, help="append one JSON line per fit")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = []
+    for seed in range(options.splits):
+        for name, X, y in load_tables(options.data):
+            split = make_split(X, y, options.rows, seed)
+            for row in measure(options.topic, name, split, seed) if split else ():
+                results.append(row)
+                if options.results:
+                    with options.results.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(row) + "\n")
+    print_summary(results)
+
+
+if __name__ == "__main__":
+    main()

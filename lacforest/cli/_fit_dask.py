@@ -1,0 +1,83 @@
+"""lacforest fit --dask: folders of Parquet files, read and learned from by a Dask cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from lacforest._utils.extras import load_extra
+from lacforest.cli._console import Console
+from lacforest.tabular import TableCoder, TableError, TabularModel
+
+
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "--dask",
+        nargs="?",
+        const="local",
+        metavar="ADDRESS",
+        help="fit on Dask: tables are folders of Parquet files with columns of numbers. ADDRESS is "
+        "that of a scheduler (default: a cluster on this machine is started)",
+    )
+
+
+def fit_folders(
+    given: argparse.Namespace, console: Console, forest: Any
+) -> tuple[TabularModel, int, Counter[Any]]:
+    """Fit on two folders; the model, its labelled rows, and how often each label is predicted."""
+    distributed = load_extra("distributed", "dask")
+    labeled = _read(given.labelled)
+    unlabeled = _read(given.unlabeled)
+    names = _feature_names(labeled, unlabeled, given)
+    with ExitStack() as stack:
+        if given.dask == "local":
+            cluster = distributed.LocalCluster(
+                n_workers=given.jobs if given.jobs > 0 else None,
+                threads_per_worker=1,
+                dashboard_address=":0",
+            )
+            client = distributed.Client(stack.enter_context(cluster))
+        else:
+            client = distributed.Client(given.dask, timeout=30)
+        stack.enter_context(client)
+        forest.set_params(client=client)
+        with console.counting_trees(f"growing {forest.n_estimators} trees on Dask"):
+            forest.fit(labeled[names], labeled[given.target], X_unlabeled=unlabeled[names])
+        predicted = forest.predict(unlabeled[names]).value_counts().compute()
+        n_labeled = int(labeled.shape[0].compute())
+    local = forest.to_local()
+    del local.feature_names_in_  # the coder has the names
+    model = TabularModel(local, TableCoder.of_numbers(names))
+    model.target = given.target
+    return model, n_labeled, Counter(predicted.to_dict())
+
+
+def _read(paths: list[str]) -> Any:
+    for path in paths:
+        if not Path(path).is_dir() or not any(Path(path).glob("*.parquet")):
+            raise TableError(
+                f"{path} is not a folder of Parquet files, which is what --dask reads: write the "
+                "table as *.parquet files into a folder, or fit without --dask"
+            )
+    return load_extra("dask.dataframe", "dask").read_parquet(paths)
+
+
+def _feature_names(labeled: Any, unlabeled: Any, given: argparse.Namespace) -> list[str]:
+    """Columns of both tables except for the target and those to leave out: all numbers."""
+    if given.target not in labeled.columns:
+        raise TableError(f"{given.labelled[0]} has no column {given.target!r}")
+    names = [name for name in labeled.columns if name not in {given.target, *given.drop}]
+    missing = [name for name in names if name not in unlabeled.columns]
+    if missing:
+        raise TableError(f"{given.unlabeled[0]} lacks columns of the labelled rows: {missing}")
+    text = [name for name in names if labeled.dtypes[name].kind not in "fiub"]
+    if text:
+        raise TableError(
+            f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out by "
+            f"--drop {','.join(text)}, or store them as codes"
+        )
+    return names

@@ -1,0 +1,8 @@
+"""Fit and predict on Dask: forests on tables that no single machine holds.
+
+Importing this package imports no dask; fitting does.
+"""
+
+from lacforest.dask.estimators import DaskLACExtraTreesClassifier, DaskLACForestClassifier
+
+__all__ = ["DaskLACExtraTreesClassifier", "DaskLACForestClassifier"]

@@ -1,0 +1,104 @@
+"""Sections of a report about the rows that look new: what they are, which, why, and what now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lacforest.calibration.scores import ranking_score
+from lacforest.discovery import NewClassGroups
+from lacforest.ensemble.base import BaseLACForest
+from lacforest.inspection import explain
+from lacforest.report._html import Section, Table
+
+_MOST_ROWS = 10
+_REASONS = 3
+_FEWEST_FLAGGED = 8
+
+
+def _take(X: Any, rows: NDArray[np.intp]) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if sparse.issparse(X) else np.asarray(X)[rows]
+
+
+def groups_section(
+    forest: BaseLACForest,
+    X: Any,
+    is_new: NDArray[np.bool_],
+    training: tuple[Any, Any, Any] | None,
+    feature_names: Sequence[str] | None,
+) -> Section | None:
+    """Groups of the rows called new; they need the labelled rows of the fit."""
+    flagged = np.flatnonzero(is_new)
+    if training is None or len(flagged) < _FEWEST_FLAGGED:
+        return None
+    rows = _take(X, flagged)
+    groups = NewClassGroups().fit(
+        rows,
+        X_labeled=training[0],
+        y_labeled=training[1],
+        score=forest.novelty_score(rows),
+    )
+    table = [
+        (
+            group.name,
+            str(group.size),
+            ", ".join(str(flagged[row] + 1) for row in group.rows),
+            ", ".join(map(str, group.from_known)),
+        )
+        for group in groups.describe(feature_names=feature_names)
+    ]
+    return Section(
+        "What is it?",
+        text="Rows called new, in groups. Their number is a guess: groups may be parts of one "
+        "class. Columns are given with the mean of the group, the mean of labelled rows, and the "
+        "difference in standard deviations.",
+        table=Table(("group", "rows", "typical rows", "what sets it apart"), table),
+    )
+
+
+def newest_section(
+    forest: BaseLACForest,
+    X: Any,
+    predicted: NDArray[Any],
+    feature_names: Sequence[str] | None,
+) -> Section:
+    """The rows that look newest, with the columns that made them so."""
+    scores = ranking_score(forest, X)
+    order = np.argsort(-scores, kind="stable")[:_MOST_ROWS]
+    names = None if hasattr(forest, "feature_names_in_") else feature_names
+    reasons = explain(forest, _take(X, order), _REASONS, feature_names=names)
+    rows = [
+        (
+            str(i + 1),
+            f"{min(scores[i], 1.0):.3f}",
+            str(predicted[i]),
+            ", ".join(map(str, reason.reasons)),
+        )
+        for i, reason in zip(order, reasons, strict=True)
+    ]
+    return Section(
+        "Which rows, and why?",
+        text="The rows with the highest novelty scores: inspect these first. Behind each value "
+        "stands what it adds to the probability of being new.",
+        table=Table(("row", "novelty score", "prediction", "reasons"), rows),
+    )
+
+
+def next_section(is_new: NDArray[np.bool_]) -> Section:
+    """What a reader can do."""
+    if not is_new.any():
+        steps = [("ok", "No row is called new. Follow later tables with lacforest watch.")]
+    else:
+        steps = [
+            ("ok", "Look at the rows above, and decide whether the new class is real."),
+            ("ok", "lacforest groups writes all rows called new, in groups, for labelling."),
+            ("ok", "lacforest promote adds the rows that you labelled to the labelled table."),
+            ("ok", "lacforest watch follows the share of new rows from table to table."),
+        ]
+    return Section("What now?", findings=steps)

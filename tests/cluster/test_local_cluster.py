@@ -1,0 +1,146 @@
+"""One small cluster of processes on loopback: the same bits, lazy predictions, nothing left."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from forests import assert_same_forest
+from numpy.testing import assert_array_equal
+from partitions import FORESTS, blobs, fit_local
+from sklearn.base import clone
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+from distributed import Client, LocalCluster
+
+from lacforest.cli import main
+from lacforest.dask import DaskLACForestClassifier
+from lacforest.tabular import TabularModel
+
+# Threads and sockets of clusters may be collected late.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+X, y, U = blobs()
+OPTIONS = {"theta": 0.5, "rows_per_tree": 250, "max_bins": 30, "random_state": 2}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def is_empty(client, n_tries=200):
+    """Whether no task of a fit is left; the scheduler hears of released tasks a little later."""
+    for _ in range(n_tries):
+        left = client.run_on_scheduler(
+            lambda dask_scheduler: sum("lacforest" in str(key) for key in dask_scheduler.tasks)
+        )
+        if left == 0:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_a_cluster_grows_the_local_forest(client, kind):
+    local = fit_local(kind, 6, X, y, U, **OPTIONS)
+    forest = kind(6, client=client, **OPTIONS)
+    forest.fit(
+        da.from_array(X, (90, 2)), da.from_array(y, 100), X_unlabeled=da.from_array(U, (130, 4))
+    )
+    assert_same_forest(local, forest)
+    rows = da.from_array(U, (130, 2))
+    for found, expected in (
+        (forest.predict(rows), local.predict(U)),
+        (forest.predict_proba(rows), local.predict_proba(U)),
+        (forest.novelty_score(rows), local.novelty_score(U)),
+        (forest.novelty_score(rows, "exploration"), local.novelty_score(U, "exploration")),
+    ):
+        assert isinstance(found, da.Array)
+        assert found.shape == expected.shape
+        assert_array_equal(found.compute(), expected)
+    some = rows[rows[:, 0] > 0]  # chunks of unknown sizes
+    assert_array_equal(forest.predict(some).compute(), local.predict(U[U[:, 0] > 0]))
+    assert clone(forest).client is client
+
+
+def test_frames_of_unknown_sizes(client):
+    names = list("abcd")
+    table, others = pd.DataFrame(X, columns=names), pd.DataFrame(U, columns=names)
+    kept = (table["a"] > -1).to_numpy()
+    local = fit_local(DaskLACForestClassifier, 4, table[kept], y[kept], others, **OPTIONS)
+    frame = dd.from_pandas(table.assign(y=y), npartitions=3)
+    frame = frame[frame["a"] > -1]
+    unlabeled = dd.from_pandas(others, npartitions=2)
+    forest = DaskLACForestClassifier(4, client=client, **OPTIONS)
+    forest.fit(frame[names], frame["y"], X_unlabeled=unlabeled)
+    assert_same_forest(local, forest)
+    assert forest.feature_names_in_.tolist() == names
+    found = forest.predict(unlabeled).compute()
+    assert_array_equal(found, local.predict(others))
+    assert_array_equal(found.index, others.index)
+    assert forest.predict_proba(unlabeled).compute().columns.tolist() == [-1, 0, 1, 2]
+
+
+def test_an_error_of_a_task_reaches_the_caller_and_leaves_nothing(client):
+    forest = DaskLACForestClassifier(4, client=client, **(OPTIONS | {"rows_per_tree": 1}))
+    with pytest.raises(ValueError, match="raise rows_per_tree"):
+        forest.fit(da.from_array(X, 90), da.from_array(y, 90), X_unlabeled=da.from_array(U, 130))
+    assert not hasattr(forest, "classes_")
+    assert is_empty(client)
+
+
+def test_collections_that_do_not_fit_together(client):
+    forest = DaskLACForestClassifier(4, client=client, **OPTIONS)
+    table = da.from_array(X, (90, 4))
+    with pytest.raises(ValueError, match="y has 299 entries, but X has 300 rows"):
+        forest.fit(table, da.from_array(y[1:], 90))
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    labels = dd.from_pandas(pd.Series(y), npartitions=2)
+    with pytest.raises(ValueError, match="X and y have different divisions"):
+        forest.fit(frame, labels)
+    with pytest.raises(ValueError, match="X has 3 partitions and y has 4: divide both at the same"):
+        forest.fit(frame, da.from_array(y, 80))
+    changing = da.from_array(X, 90).map_blocks(
+        lambda block: block + np.random.default_rng().random(), dtype=float
+    )
+    with pytest.raises(ValueError, match="had other rows when it was computed again"):
+        forest.fit(changing, da.from_array(y, 90))
+
+
+def test_the_command_reads_folders_of_parquet(client, tmp_path, capsys):
+    names = list("abcd")
+    for folder, table in (("known", X), ("deployed", U)):
+        frame = pd.DataFrame(table, columns=names)
+        if folder == "known":
+            frame["kind"] = np.array(["x", "y", "z"])[y]
+        (tmp_path / folder).mkdir()
+        frame[:120].to_parquet(tmp_path / folder / "0.parquet")
+        frame[120:].to_parquet(tmp_path / folder / "1.parquet")
+    model = tmp_path / "model.lac"
+    arguments = ["fit", str(tmp_path / "known"), "--unlabeled", str(tmp_path / "deployed")]
+    arguments += ["--target", "kind", "-o", str(model), "--trees", "4", "--theta", "0.5", "--json"]
+    assert main([*arguments, "--dask", client.scheduler.address]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["labelled_rows"], facts["unlabelled_rows"]) == (300, 300)
+    assert facts["classes"] == ["x", "y", "z"]
+    scored = TabularModel.load(model).predict(pd.DataFrame(U, columns=names))
+    assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
+
+    assert main([*arguments, "--dask", client.scheduler.address, "--target", "a"]) != 0
+    assert "columns are not numbers: ['kind']" in capsys.readouterr().err
+    arguments[1] = str(tmp_path)
+    assert main([*arguments, "--dask"]) != 0
+    assert "is not a folder of Parquet files" in capsys.readouterr().err

@@ -1,0 +1,214 @@
+"""NewClassGroups: which rows belong together, under which name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from blobs import draw
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.cluster.hierarchy import linkage
+
+from lacforest import LACForestClassifier
+from lacforest.discovery import NewClassGroups
+from lacforest.discovery._merging import WardTree, merge_groups
+from lacforest.discovery.files import decode_groups, encode_groups
+
+
+@pytest.fixture
+def known():
+    X, y = draw(np.random.default_rng(0), a=60, b=60)
+    return {"X_labeled": X, "y_labeled": y}
+
+
+@pytest.fixture
+def flagged():
+    return draw(np.random.default_rng(1), c=60, d=30)
+
+
+def test_two_classes_are_two_groups(known, flagged):
+    X, z = flagged
+    groups = NewClassGroups().fit(X, **known)
+    assert groups.group_names_ == ["new-1", "new-2"]
+    assert_array_equal(groups.group_sizes_, [60, 30])
+    assert_array_equal(groups.labels_ == 0, z == "c")
+    for g, name in enumerate("cd"):
+        assert z[groups.medoids_[g]] == name
+        assert len(groups.nearest_rows_[g]) == 5
+        assert groups.nearest_rows_[g][0] == groups.medoids_[g]
+
+
+def test_one_class_is_one_group(known):
+    X, _ = draw(np.random.default_rng(1), c=80)
+    assert_array_equal(NewClassGroups().fit(X, **known).group_sizes_, [80])
+
+
+def test_a_number_of_groups_is_kept(known, flagged):
+    for n_groups in (1, 2, 5):
+        assert len(NewClassGroups(n_groups).fit(flagged[0], **known).group_sizes_) == n_groups
+
+
+def test_row_order_changes_nothing(known, flagged):
+    X, _ = flagged
+    order = np.random.default_rng(2).permutation(len(X))
+    scores = np.random.default_rng(3).random(len(X))
+    first = NewClassGroups().fit(X, score=scores, **known)
+    second = NewClassGroups().fit(X[order], score=scores[order], **known)
+    assert_array_equal(second.labels_, first.labels_[order])
+    assert_array_equal(order[second.medoids_], first.medoids_)
+
+
+def test_units_change_nothing(known, flagged):
+    X, _ = flagged
+    scale, shift = np.array([1000.0, 0.01, 3.0]), np.array([5.0, -2.0, 0.0])
+    moved = {"X_labeled": known["X_labeled"] * scale + shift, "y_labeled": known["y_labeled"]}
+    first = NewClassGroups().fit(X, **known)
+    second = NewClassGroups().fit(X * scale + shift, **moved)
+    assert_array_equal(first.labels_, second.labels_)
+    assert_allclose(first.gap_, second.gap_)
+
+
+def test_the_unsure_join_the_nearest_group(known, flagged):
+    X, z = flagged
+    scores = np.where(np.arange(len(X)) < 20, 0.1, 0.9)
+    groups = NewClassGroups(2).fit(X, score=scores, **known)
+    assert_array_equal(groups.labels_ == 0, z == "c")
+
+
+def test_missing_values_and_constant_columns(known, flagged):
+    X, z = flagged
+    X = np.column_stack([X, np.ones(len(X)), np.full(len(X), np.nan)])
+    labeled = np.column_stack([known["X_labeled"], np.ones(120), np.full(120, np.nan)])
+    X[::9, 0] = labeled[::7, 1] = np.nan
+    groups = NewClassGroups(2).fit(X, X_labeled=labeled, y_labeled=known["y_labeled"])
+    assert np.isfinite(groups.centroids_).all()
+    complete = ~np.isnan(X[:, 0])
+    assert_array_equal((groups.labels_ == 0)[complete], (z == "c")[complete])
+
+
+def test_predict_and_far_rows(known, flagged):
+    X, _ = flagged
+    groups = NewClassGroups().fit(X, **known)
+    rows = np.array([[0.0, 8, 0], [8, 8, 8], [30, -30, 30]])
+    assert_array_equal(groups.predict(rows), [0, 1, -1])
+    assert_array_equal(groups.is_far(rows), [False, False, True])
+    assert (groups.predict(X) == groups.labels_).mean() > 0.95
+
+
+def test_names_stay_and_come_back(known):
+    rng = np.random.default_rng(5)
+    groups = NewClassGroups(1).fit(draw(rng, c=50)[0], **known)
+    assert groups.group_names_ == ["new-1"]
+    assert groups.update(draw(rng, d=50)[0]).group_names_ == ["new-2"]
+    groups.set_params(n_groups=2)
+    X, z = draw(rng, c=30, d=60)
+    groups.update(X)
+    named = np.array(groups.group_names_)[groups.labels_]
+    assert_array_equal(named, np.where(z == "c", "new-1", "new-2"))
+    groups.set_params(n_groups=1)
+    assert groups.update(draw(rng, c=50)[0]).group_names_ == ["new-1"]
+    assert groups.update(np.full((20, 3), 40.0) + rng.normal(size=(20, 3))).group_names_ == [
+        "new-3"
+    ]
+
+
+def test_descriptions(known, flagged):
+    X, _ = flagged
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    groups = NewClassGroups().fit(frame, **known).describe(n_columns=1)
+    assert [group.name for group in groups] == ["new-1", "new-2"]
+    assert groups[0].from_known[0].name == "y"
+    assert groups[0].from_groups[0].name in ("x", "z")
+    assert groups[0].nearest_class == "a"
+    assert str(groups[0]).startswith("new-1: 60 rows, nearest known class a (distance ")
+
+
+def test_promote(known, flagged):
+    X, _ = flagged
+    groups = NewClassGroups().fit(X, **known)
+    rows = groups.nearest_rows_[0][:3]
+    X_more, y_more = groups.promote({"new-1": "fraud"}, rows)
+    assert_array_equal(X_more, X[rows])
+    assert_array_equal(y_more, ["fraud"] * 3)
+    assert groups.promoted_ == {"new-1": "fraud"}
+
+
+def test_shares_of_the_next_fit(known, flagged):
+    groups = NewClassGroups().fit(flagged[0], **known)
+    groups.promote({"new-1": "fraud"}, [int(groups.medoids_[0])])
+    forest = LACForestClassifier(2, theta=0.45, random_state=0)
+    forest.fit(known["X_labeled"], known["y_labeled"], X_unlabeled=flagged[0])
+    following = groups.next_fit(forest)
+    assert_allclose(following["theta"], 0.15)
+    assert following["known_shares"] == pytest.approx(
+        {"a": 0.275 / 0.85, "b": 0.275 / 0.85, "fraud": 0.3 / 0.85}
+    )
+
+
+def test_a_promoted_class_is_called_by_its_name(known):
+    rng = np.random.default_rng(7)
+    U, z = draw(rng, a=60, b=60, c=120)
+    forest = LACForestClassifier(30, random_state=0).fit(
+        known["X_labeled"], known["y_labeled"], X_unlabeled=U
+    )
+    is_new = forest.predict(U) == forest.new_label_
+    groups = NewClassGroups(1).fit(U[is_new], **known)
+    X_more, y_more = groups.promote({"new-1": "c"}, range(20))
+    X, y = np.concatenate([known["X_labeled"], X_more]), np.append(known["y_labeled"], y_more)
+    again = LACForestClassifier(30, random_state=0, **groups.next_fit(forest))
+    predicted = again.fit(X, y, X_unlabeled=U).predict(U)
+    assert (predicted[z == "c"] == "c").mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "message"),
+    [
+        ({"new-9": "x"}, [0], "there is no group 'new-9': the groups are new-1, new-2"),
+        ({"new-1": "x"}, [], "rows is empty"),
+        ({"new-1": "x"}, [90], "rows must lie between 0 and 89"),
+        ({"new-1": "x"}, range(90), "belongs to group 'new-2', which names does not mention"),
+    ],
+)
+def test_bad_promotions(known, flagged, names, rows, message):
+    groups = NewClassGroups().fit(flagged[0], **known)
+    with pytest.raises(ValueError, match=message):
+        groups.promote(names, rows)
+
+
+def test_bad_calls(known, flagged):
+    X, _ = flagged
+    with pytest.raises(ValueError, match="X has 2 features, but X_labeled has 3"):
+        NewClassGroups().fit(X[:, :2], **known)
+    with pytest.raises(ValueError, match="n_groups=91 groups cannot be made of 90 rows"):
+        NewClassGroups(91).fit(X, **known)
+    with pytest.raises(TypeError, match="n_groups must be an integer"):
+        NewClassGroups("many").fit(X, **known)
+    with pytest.raises(ValueError, match=r"score must have shape \(90,\)"):
+        NewClassGroups().fit(X, score=[1.0], **known)
+    with pytest.raises(ValueError, match="no group of the latest batch was promoted"):
+        NewClassGroups().fit(X, **known).next_fit(None)
+
+
+def test_a_file_keeps_space_and_names(known, flagged):
+    X, _ = flagged
+    groups = NewClassGroups().fit(X, **known)
+    again = decode_groups(encode_groups(groups), 3)
+    assert_array_equal(again.predict(X), groups.predict(X))
+    with pytest.raises(ValueError, match="call update first"):
+        again.describe()
+    assert again.update(X).group_names_ == ["new-1", "new-2"]
+    assert_array_equal(again.labels_, groups.labels_)
+    with pytest.raises(ValueError, match="do not match the features"):
+        decode_groups(encode_groups(groups), 4)
+    with pytest.raises(ValueError, match="no valid gap"):
+        decode_groups(encode_groups(groups) | {"gap": -1}, 3)
+
+
+def test_merges_of_single_rows_are_those_of_scipy():
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    assert_allclose(merge_groups(rows, np.ones(12, dtype=int)), linkage(rows, "ward"))
+
+
+def test_gaps_are_distances_of_centroids():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    halves = WardTree.of(rows).cut(2)
+    expected = np.linalg.norm(rows[halves == 0].mean(axis=0) - rows[halves == 1].mean(axis=0))
+    assert_allclose(WardTree.of(rows).gaps()[0], expected)
