@@ -118,7 +118,7 @@ class Console:
 
 def table_of(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Lines of two columns."""
-    return [f"{title:<12}{text}" for title, text in rows]
+    return [f"{title:<11} {text}" for title, text in rows]
 
 
 def share(n: int, total: int, what: str) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
-from two_tables import DEPLOYED, LABELLED, fit_words
+from two_tables import DEPLOYED, FAST, LABELLED, fit_words
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.tabular import TableCoder, TabularModel
@@ -135,7 +135,7 @@ def test_other_formats(run, folder, suffix):
         else:
             frame.to_csv(name + suffix, index=False, sep="\t" if suffix == ".tsv" else ",")
     words = ["fit", f"l{suffix}", "--target", "kind", "--unlabelled", f"u{suffix}", "-o", "m.lac"]
-    assert run(*words, "--theta", "0.5", "--trees", "5").code == 0
+    assert run(*words, *FAST).code == 0
     assert run("predict", "m.lac", f"u{suffix}", "-o", "other.csv").code == 0
     run(*fit_words())
     run("predict", "model.lac", "prod.csv", "-o", "scored.csv")
