@@ -82,7 +82,7 @@ cdef class ColumnValues:
         self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
         if not self.values or any(v.ndim != 1 for v in self.values):
             raise ValueError("values must be one vector per column")
-        if not all((v[:-1] < v[1:]).all() for v in self.values):
+        if not all((v[: len(v) - 1] < v[1:]).all() for v in self.values):
             raise ValueError("values of a column must ascend")
         self._addresses = np.array([v.ctypes.data for v in self.values], dtype=np.uintp)
         self._n_codes = np.array([len(v) for v in self.values])

@@ -135,3 +135,56 @@ def test_both_children_have_the_fewest_rows(side, weighted, is_random, criterion
         for tree in trees:
             rows = tree.nodes["threshold"][tree.nodes["left"] < 0]
             assert rows.min() >= least
+
+
+# ---------------------------------------------------------------------------- depth and ties
+
+
+def grown(codes, classes, seeds, explored=None, **limits):
+    """Trees by Gini impurity on columns of codes."""
+    coded = CodedColumns(list(codes), [len(classes)] * len(codes), [0] * len(codes))
+    n_rows = len(classes)
+    table = GrowthTable(coded, classes, np.ones(n_rows, np.uint8), n_rows, 2)
+    rules = GrowthRules(GiniCriterion(), TreeLimits(**limits))
+    return grow_trees(table, rules, seeds, None, explored, StopSignal(), ScratchPool())
+
+
+def depth_of(nodes):
+    depths = np.zeros(len(nodes), int)
+    for node in np.flatnonzero(nodes["left"] >= 0):
+        depths[nodes["left"][node] + np.arange(2)] = depths[node] + 1
+    return depths.max()
+
+
+@pytest.mark.parametrize("max_depth", [1, 2, 3])
+def test_trees_are_as_deep_as_they_may_be(max_depth):
+    codes, classes = np.arange(64, dtype=np.uint16), np.arange(64).astype(np.uint16) % 2
+    limits = {"max_features": 1, "max_depth": max_depth}
+    seeds = np.ones(1, np.uint64)
+    (tree,) = grown([codes], classes, seeds, **limits)
+    assert depth_of(tree.nodes) == max_depth
+    # The children of a tree of Step I are one level down, on both sides.
+    start = explored_tree(last=(0, 31), next=(0, 32))
+    (tree,) = grown([codes], classes, seeds, [start], **limits)
+    assert depth_of(tree.nodes) == max_depth
+
+
+def test_ties_within_rounding_go_to_the_feature_drawn_first():
+    """A column and its mirror image have the same cuts, but their losses are summed in other ways.
+
+    With one feature, that is the first one drawn.
+    """
+    rng, codes = np.random.default_rng(0), np.arange(101, dtype=np.uint16)
+    seeds = np.arange(4, dtype=np.uint64)
+    for _ in range(60):
+        classes = (rng.random(101) < codes / 100).astype(np.uint16)
+        roots = [
+            [
+                abs(2 * tree.nodes["feature"][0] + 1)  # the side of missing values does not matter
+                for tree in grown(
+                    [codes, codes[::-1].copy()], classes, seeds, max_features=m, max_depth=1
+                )
+            ]
+            for m in (1, 2)
+        ]
+        assert roots[0] == roots[1]

@@ -7,7 +7,7 @@ from reference import mixture as naive
 from scipy.integrate import quad
 from sklearn.exceptions import NotFittedError
 
-from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
+from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, ShareMixture
 from lacforest.mixture._beta_mixture import (
     N_BINS,
     components,
@@ -136,6 +136,20 @@ def test_the_interval_leaves_half_of_the_rest_on_either_side(level):
     percents = np.arange(101) / 100
     low, high = estimator._interval(np.column_stack([percents, percents]))
     assert_allclose([low, high], [(1 - level) / 2, (1 + level) / 2])
+
+
+def test_intervals_of_shares_leave_half_of_the_rest_on_either_side(monkeypatch):
+    rng = np.random.default_rng(0)
+    table, quantile, asked = rng.normal(size=(120, 2)), np.quantile, set()
+
+    def noted(values, share, **options):
+        asked.add(round(float(share), 12))
+        return quantile(values, share, **options)
+
+    monkeypatch.setattr(np, "quantile", noted)
+    shares = ShareMixture(level=0.8, n_bootstrap=2, random_state=0)
+    shares.fit(table[:60], np.arange(60) % 2, table[60:])
+    assert asked == {0.1, 0.9}
 
 
 # ---------------------------------------------------------------------------- the ratio curve
