@@ -67,7 +67,8 @@ class DaskEngine(Engine):
     @property
     def n_slots(self) -> int:
         """Threads of all workers."""
-        return max(1, int(sum(self.client.nthreads().values())))
+        n_threads: int = sum(self.client.nthreads().values())
+        return max(1, n_threads)
 
     def map(
         self, function: Callable[..., Any], items: Sequence[tuple[Any, ...]], *shared: Any, to: str

@@ -140,7 +140,7 @@ def test_the_command_reads_folders_of_parquet(client, tmp_path, capsys):
     assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
 
     assert main([*arguments, "--dask", client.scheduler.address, "--target", "a"]) != 0
-    assert "columns are not numbers: ['kind']" in capsys.readouterr().err
+    assert "lacks columns of the labelled rows: ['kind']" in capsys.readouterr().err
     arguments[1] = str(tmp_path)
     assert main([*arguments, "--dask"]) != 0
     assert "is not a folder of Parquet files" in capsys.readouterr().err
