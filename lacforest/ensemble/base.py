@@ -162,7 +162,9 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
         self.n_labeled_ = totals.labeled_total
         self._forest = grown.predicting
         self._explored = grown.exploring
-        self._class_factors = self._fitted_shares = self.adaptation_ = None
+        # A new fit is adapted to nothing.
+        for name in ("_class_factors", "_fitted_shares", "adaptation_"):
+            self.__dict__.pop(name, None)
 
     # ------------------------------------------------------------------ prediction
 

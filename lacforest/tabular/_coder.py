@@ -296,7 +296,7 @@ def _require(condition: Any, what: str) -> None:
 def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:
     _require(isinstance(entry, dict) and isinstance(entry.get("name"), str), "name of a column")
     name, kind = entry["name"], entry.get("kind")
-    _require(kind in CONTENTS, f"kind of column {name!r}")
+    _require(isinstance(kind, str) and kind in CONTENTS, f"kind of column {name!r}")
     categories = entry.get("categories", [])
     _require(
         _is_texts(categories)

@@ -145,7 +145,8 @@ def test_more_values_in_a_column_than_sixteen_bits():
     n_rows, border = 70_000, 41_234
     column = np.random.default_rng(0).permutation(n_rows).astype(float)
     labels = (column > border).astype(int)
-    forest = small_forest(n_estimators=2, max_features=None).fit(column[:, None], labels)
+    forest = small_forest(n_estimators=2, max_features=None, max_bins=None)
+    forest.fit(column[:, None], labels)
     for tree in forest.estimators_:
         assert tree.node_count == 3
         assert border <= tree.threshold[0] < border + 1
@@ -156,7 +157,8 @@ def test_more_values_than_sixteen_bits_with_unlabelled_rows():
     rng = np.random.default_rng(1)
     table, unlabeled = rng.random((35_000, 1)), rng.random((35_000, 1)) * 2
     labels = (table[:, 0] > 0.5).astype(int)
-    forest = small_forest(n_estimators=3, n_jobs=2).fit(table, labels, X_unlabeled=unlabeled)
+    forest = small_forest(n_estimators=3, n_jobs=2, max_bins=None)
+    forest.fit(table, labels, X_unlabeled=unlabeled)
     assert len(np.unique(np.vstack([table, unlabeled]))) > 65_535
     # Above 1 there are only unlabelled rows, half of all unlabelled rows: theta.
     assert_array_equal(forest.predict([[0.25], [0.75], [1.25], [1.75]]), [0, 1, -1, -1])

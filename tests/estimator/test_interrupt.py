@@ -19,7 +19,7 @@ FIT = """
     import time
 
     import numpy as np
-    import lacforest.ensemble.forest
+    import lacforest.ensemble.base
     from lacforest import LACForestClassifier
 
     rng = np.random.default_rng(0)
@@ -92,13 +92,13 @@ def test_an_interrupted_fit_ends_soon(n_jobs, after_seconds):
 
 # Prints a line when the estimate of theta begins and another when it ends.
 WATCH_THETA = """
-find_deployment = lacforest.ensemble.forest.find_deployment
+find_deployment = lacforest.ensemble.base.find_deployment
 def watched(*args):
     print("estimating", flush=True)
     found = find_deployment(*args)
     print("estimated", flush=True)
     return found
-lacforest.ensemble.forest.find_deployment = watched
+lacforest.ensemble.base.find_deployment = watched
 """
 
 

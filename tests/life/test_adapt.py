@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from blobs import draw
 from numpy.testing import assert_allclose, assert_array_equal
+from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.adaptation import estimate_shares

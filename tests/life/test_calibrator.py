@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from blobs import draw
 from numpy.testing import assert_array_equal
+from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.baselines import EULACClassifier

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from blobs import draw
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import linkage
+from separate_classes import draw
 
 from lacforest import LACForestClassifier
 from lacforest.discovery import NewClassGroups
