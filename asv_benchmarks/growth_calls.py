@@ -4,135 +4,33 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-# Growth does not depend on the number of trees; few of them leave time for large tables.
-N_TREES = 10
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Half of the rows labelled, half not; a quarter of the latter is new.
-
-    Attributes
-    ----------
-    n_rows, n_columns : int
-    n_classes : int
-        With the new one.
-    """
-
-    n_rows: int
-    n_columns: int
-    n_classes: int
-
-    @cached_property
-    def codes(self) -> Any:
-        """Class of every row; the last class is new. Labelled rows come first."""
-        rng = np.random.default_rng(0)
-        known = rng.integers(0, self.n_classes - 1, self.n_rows)
-        n_labeled = self.n_rows // 2
-        known[: self.n_classes - 1] = np.arange(self.n_classes - 1)
-        is_new = np.zeros(self.n_rows, dtype=bool)
-        is_new[n_labeled:] = rng.random(self.n_rows - n_labeled) < 0.25
-        return np.where(is_new, self.n_classes - 1, known)
-
-    @cached_property
-    def table(self) -> Any:
-        """Blobs around one center per class."""
-        rng = np.random.default_rng(1)
-        centers = 3 * rng.normal(size=(self.n_classes, self.n_columns))
-        return centers[self.codes] + rng.normal(size=(self.n_rows, self.n_columns))
-
-    @property
-    def X(self) -> Any:  # noqa: N802
-        """Labelled rows."""
-        return self.table[: self.n_rows // 2]
-
-    @property
-    def y(self) -> Any:
-        """Their labels."""
-        return self.codes[: self.n_rows // 2]
-
-    @property
-    def U(self) -> Any:  # noqa: N802
-        """Unlabelled rows."""
-        return self.table[self.n_rows // 2 :]
-
-    @property
-    def truth(self) -> Any:
-        """Labels of all rows, -1 for the new class."""
-        return np.where(self.codes == self.n_classes - 1, -1, self.codes)
-
-    @property
-    def marked(self) -> Any:
-        """Labels of all rows, -1 for unlabelled ones."""
-        return np.append(self.y, np.full(len(self.U), -1))
-
-    @cached_property
-    def fit(self) -> dict[str, Any]:
-        """What every classifier is fitted on."""
-        return {"X": self.X, "y": self.y, "X_unlabeled": self.U}
-
-    @cached_property
-    def forest(self) -> Any:
-        """A fitted forest."""
-        from lacforest import LACForestClassifier
-
-        return _forest(LACForestClassifier).fit(**self.fit)
-
-    @cached_property
-    def frame(self) -> Any:
-        """The labelled rows as a frame with a column of text and a target."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.X, columns=[f"c{j}" for j in range(self.n_columns)])
-        frame["word"] = np.array(["ham", "spam", "egg"])[np.arange(len(frame)) % 3]
-        return frame.assign(kind=[f"k{label}" for label in self.y])
-
-
-def _forest(kind: Any, **parameters: Any) -> Any:
-    return kind(**{"n_estimators": N_TREES, "theta": 0.25, "random_state": 0} | parameters)
-
-
-Ready = Callable[[], Any]
-CALLS: dict[str, Callable[[Problem], Ready]] = {}
-
-
-def _call(name: str) -> Callable[[Callable[[Problem], Ready]], Callable[[Problem], Ready]]:
-    def register(prepare: Callable[[Problem], Ready]) -> Callable[[Problem], Ready]:
-        CALLS[name] = prepare
-        return prepare
-
-    return register
-
+from growth_problem import CALLS, Problem, Ready, call, small_forest
 
 # ---------------------------------------------------------------------------- fits and theta
 
 
-@_call("LACForestClassifier.fit, theta told")
+@call("LACForestClassifier.fit, theta told")
 def _(problem: Problem) -> Ready:
     from lacforest import LACForestClassifier
 
-    return lambda: _forest(LACForestClassifier).fit(**problem.fit)
+    return lambda: small_forest(LACForestClassifier).fit(**problem.fit)
 
 
-@_call("LACForestClassifier.fit, theta estimated")
+@call("LACForestClassifier.fit, theta estimated")
 def _(problem: Problem) -> Ready:
     from lacforest import LACForestClassifier
 
-    return lambda: _forest(LACForestClassifier, theta="auto").fit(**problem.fit)
+    return lambda: small_forest(LACForestClassifier, theta="auto").fit(**problem.fit)
 
 
-@_call("LACExtraTreesClassifier.fit, theta told")
+@call("LACExtraTreesClassifier.fit, theta told")
 def _(problem: Problem) -> Ready:
     from lacforest import LACExtraTreesClassifier
 
-    return lambda: _forest(LACExtraTreesClassifier).fit(**problem.fit)
+    return lambda: small_forest(LACExtraTreesClassifier).fit(**problem.fit)
 
 
 def _register_baselines() -> None:
@@ -172,14 +70,14 @@ def _register_theta() -> None:
 _register_theta()
 
 
-@_call("estimate_theta")
+@call("estimate_theta")
 def _(problem: Problem) -> Ready:
     from lacforest.mixture import estimate_theta
 
     return lambda: estimate_theta(problem.X, problem.U, random_state=0)
 
 
-@_call("diagnose")
+@call("diagnose")
 def _(problem: Problem) -> Ready:
     from lacforest.mixture import diagnose
 
@@ -204,7 +102,7 @@ def _register_methods() -> None:
 _register_methods()
 
 
-@_call("save and load")
+@call("save and load")
 def _(problem: Problem) -> Ready:
     forest = problem.forest
 
@@ -216,12 +114,12 @@ def _(problem: Problem) -> Ready:
     return call
 
 
-@_call("export_text")
+@call("export_text")
 def _(problem: Problem) -> Ready:
     return problem.forest.export_text  # type: ignore[no-any-return]
 
 
-@_call("to_sklearn_like")
+@call("to_sklearn_like")
 def _(problem: Problem) -> Ready:
     from lacforest.export import to_sklearn_like
 
@@ -229,7 +127,7 @@ def _(problem: Problem) -> Ready:
     return lambda: to_sklearn_like(forest)
 
 
-@_call("to_onnx")
+@call("to_onnx")
 def _(problem: Problem) -> Ready:
     from lacforest.export import to_onnx
 
@@ -240,7 +138,7 @@ def _(problem: Problem) -> Ready:
 # ---------------------------------------------------------------------------- splits and measures
 
 
-@_call("make_augmented_split")
+@call("make_augmented_split")
 def _(problem: Problem) -> Ready:
     from lacforest.model_selection import make_augmented_split
 
@@ -250,7 +148,7 @@ def _(problem: Problem) -> Ready:
     )
 
 
-@_call("AugmentedKFold.split")
+@call("AugmentedKFold.split")
 def _(problem: Problem) -> Ready:
     from lacforest.model_selection import AugmentedKFold
 
@@ -259,7 +157,7 @@ def _(problem: Problem) -> Ready:
     return lambda: list(folds.split(table, marked))
 
 
-@_call("make_augmented_scorer")
+@call("make_augmented_scorer")
 def _(problem: Problem) -> Ready:
     from lacforest.model_selection import make_augmented_scorer
 
@@ -269,7 +167,7 @@ def _(problem: Problem) -> Ready:
     return lambda: scorer(forest, table, marked)
 
 
-@_call("augmented_scores")
+@call("augmented_scores")
 def _(problem: Problem) -> Ready:
     from lacforest.metrics import augmented_scores
 
@@ -277,7 +175,7 @@ def _(problem: Problem) -> Ready:
     return lambda: augmented_scores(forest, table, truth)
 
 
-@_call("oscr_curve")
+@call("oscr_curve")
 def _(problem: Problem) -> Ready:
     from lacforest.metrics import oscr_curve
 
@@ -289,7 +187,7 @@ def _(problem: Problem) -> Ready:
 # ---------------------------------------------------------------------------- inspection
 
 
-@_call("column_shift")
+@call("column_shift")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import column_shift
 
@@ -297,7 +195,7 @@ def _(problem: Problem) -> Ready:
     return lambda: column_shift(forest)
 
 
-@_call("new_versus_known_importances")
+@call("new_versus_known_importances")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import new_versus_known_importances
 
@@ -305,7 +203,7 @@ def _(problem: Problem) -> Ready:
     return lambda: new_versus_known_importances(forest)
 
 
-@_call("permutation_importance")
+@call("permutation_importance")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import permutation_importance
 
@@ -313,7 +211,7 @@ def _(problem: Problem) -> Ready:
     return lambda: permutation_importance(forest, table, truth, n_repeats=1, random_state=0)
 
 
-@_call("shap_values")
+@call("shap_values")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import shap_values
 
@@ -321,7 +219,7 @@ def _(problem: Problem) -> Ready:
     return lambda: shap_values(forest, table)
 
 
-@_call("explain")
+@call("explain")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import explain
 
@@ -335,7 +233,7 @@ def _without_screen() -> None:
     matplotlib.use("agg")
 
 
-@_call("NoveltyHistogramDisplay")
+@call("NoveltyHistogramDisplay")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import NoveltyHistogramDisplay
 
@@ -344,7 +242,7 @@ def _(problem: Problem) -> Ready:
     return lambda: NoveltyHistogramDisplay.from_estimator(forest, table, truth)
 
 
-@_call("ConfusionDisplay")
+@call("ConfusionDisplay")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import ConfusionDisplay
 
@@ -353,7 +251,7 @@ def _(problem: Problem) -> Ready:
     return lambda: ConfusionDisplay.from_estimator(forest, table, truth)
 
 
-@_call("OSCRDisplay")
+@call("OSCRDisplay")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import OSCRDisplay
 
@@ -362,18 +260,18 @@ def _(problem: Problem) -> Ready:
     return lambda: OSCRDisplay.from_estimator(forest, table, truth)
 
 
-@_call("DecisionRegionDisplay")
+@call("DecisionRegionDisplay")
 def _(problem: Problem) -> Ready:
     from lacforest import LACForestClassifier
     from lacforest.inspection import DecisionRegionDisplay
 
     _without_screen()
     X, U = problem.X[:, :2], problem.U[:, :2]
-    forest = _forest(LACForestClassifier).fit(X, problem.y, X_unlabeled=U)
+    forest = small_forest(LACForestClassifier).fit(X, problem.y, X_unlabeled=U)
     return lambda: DecisionRegionDisplay.from_estimator(forest, X, problem.y, X_unlabeled=U)
 
 
-@_call("ThetaSensitivityDisplay")
+@call("ThetaSensitivityDisplay")
 def _(problem: Problem) -> Ready:
     from lacforest.inspection import ThetaSensitivityDisplay
 
@@ -384,7 +282,7 @@ def _(problem: Problem) -> Ready:
     )
 
 
-@_call("write_report")
+@call("write_report")
 def _(problem: Problem) -> Ready:
     from lacforest.report import write_report
 
@@ -400,7 +298,7 @@ def _(problem: Problem) -> Ready:
 # ---------------------------------------------------------------------------- tables of text
 
 
-@_call("TableCoder.fit_encode")
+@call("TableCoder.fit_encode")
 def _(problem: Problem) -> Ready:
     from lacforest.tabular import TableCoder
 
@@ -409,7 +307,7 @@ def _(problem: Problem) -> Ready:
     return lambda: TableCoder().fit_encode(frame, "kind", unlabeled)
 
 
-@_call("read_table")
+@call("read_table")
 def _(problem: Problem) -> Ready:
     from lacforest.tabular import read_table
 

@@ -278,7 +278,8 @@ class NoveltyCalibrator(BaseEstimator):
         """
         check_is_fitted(self)
         self._check_fdr(fdr)
-        return self._select_by_fdr(self._fold_scores().p_values, fdr)
+        p_values = self._fold_scores().p_values
+        return self._describe(p_values, benjamini_hochberg(p_values, fdr), fdr)
 
     def judge(
         self, X: ArrayLike
@@ -336,7 +337,7 @@ class NoveltyCalibrator(BaseEstimator):
             raise ValueError("either fdr or n_rows must be given")
         if fdr is not None:
             self._check_fdr(fdr)
-            return self._select_by_fdr(p_values, fdr)
+            return self._describe(p_values, benjamini_hochberg(p_values, fdr), fdr)
         check_int("n_rows", n_rows, 1)
         if n_rows > len(scores):  # type: ignore[operator]
             raise ValueError(f"n_rows={n_rows} rows cannot be selected from {len(scores)}")
@@ -353,9 +354,6 @@ class NoveltyCalibrator(BaseEstimator):
         """
         check_is_fitted(self)
         return self._fold_scores().unlabeled.copy()
-
-    def _select_by_fdr(self, p_values: NDArray[np.float64], fdr: float) -> Selection:
-        return self._describe(p_values, benjamini_hochberg(p_values, fdr), fdr)
 
     def _describe(
         self, p_values: NDArray[np.float64], mask: NDArray[np.bool_], fdr: float | None

@@ -10,7 +10,7 @@ import numpy as np
 from lacforest._input.tables import column_names
 from lacforest._utils.extras import load_extra
 from lacforest.dask.fitting import Part
-from lacforest.dask.reading import Place
+from lacforest.dask.reading import RowPlace
 
 
 def is_collection(value: Any) -> bool:
@@ -109,14 +109,15 @@ def list_parts(
         weights = _align(sample_weight, "sample_weight", X)
     tables = _delayed_parts(X)
     parts: list[Part] = [
-        (table, label, weight, Place("X", index))
+        (table, label, weight, RowPlace("X", index))
         for index, (table, label, weight) in enumerate(zip(tables, labels, weights, strict=True))
     ]
     if X_unlabeled is not None:
         _need_collection(X_unlabeled, "X_unlabeled", local)
         others = _delayed_parts(_whole_rows(X_unlabeled, "X_unlabeled"))
         parts += [
-            (table, None, None, Place("X_unlabeled", index)) for index, table in enumerate(others)
+            (table, None, None, RowPlace("X_unlabeled", index))
+            for index, table in enumerate(others)
         ]
     return parts, int(n_features), names
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lacforest._coding.bins import SAMPLE_SEED
 from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
-from lacforest.dask.reading import Place, ReadingRules, read_again, read_rows
+from lacforest.dask.reading import ReadingRules, RowPlace, read_again, read_rows
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _union(
 
 
 def find_facts(
-    X: Any, y: Any, weight: Any, place: Place, rules: ReadingRules
+    X: Any, y: Any, weight: Any, place: RowPlace, rules: ReadingRules
 ) -> tuple[RowFacts, ColumnFacts]:
     """Read a partition for the first time."""
     rows = read_rows(X, y, weight, place, rules)
@@ -163,7 +163,7 @@ def take_sample(
     X: Any,
     y: Any,
     weight: Any,
-    place: Place,
+    place: RowPlace,
     numbers: Numbers,
     rules: ReadingRules,
     bound: int,

@@ -31,11 +31,11 @@ from lacforest.dask.facts import (
     take_sample,
 )
 from lacforest.dask.grower import PartitionGrower
-from lacforest.dask.reading import Place, ReadingRules
+from lacforest.dask.reading import ReadingRules, RowPlace
 from lacforest.dask.tasks import TableFacts, code_part, encode
 
 # X, y (None where all rows are unlabelled) and weights (or None) of a partition, and its place.
-Part = tuple[Any, Any, Any, Place]
+Part = tuple[Any, Any, Any, RowPlace]
 
 
 @dataclass(frozen=True)

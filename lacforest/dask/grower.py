@@ -37,7 +37,7 @@ _GROUP_BYTES = 1 << 28
 
 
 @dataclass
-class Column:
+class RowColumn:
     """One entry per unlabelled row, in partitions."""
 
     parts: Sequence[Handle]
@@ -133,37 +133,39 @@ class PartitionGrower(TreeGrower):
         n_bytes = n_trees * n_rows * self.totals.n_features
         return min(n_trees, max(self._engine.n_slots, int(n_bytes / _GROUP_BYTES)))
 
-    def score(self, trees: CollectedTrees, criterion: AugmentedGiniCriterion) -> Column:
+    def score(self, trees: CollectedTrees, criterion: AugmentedGiniCriterion) -> RowColumn:
         """Scores of every partition; see `TreeGrower`."""
         if not isinstance(trees, PartTrees):
             raise TypeError("these trees were not grown on partitions")
         items = [(part,) for part in self._parts]
-        return Column(
+        return RowColumn(
             self._engine.map(score_part, items, trees.settled, criterion, self._facts, to="score")
         )
 
-    def mark(self, scores: Column, theta: float) -> Column:
+    def mark(self, scores: RowColumn, theta: float) -> RowColumn:
         """Marks of every partition; see `TreeGrower`."""
         n_marked = n_pseudo_labels(self.totals.n_unlabeled, theta)
-        return Column(mark_highest(self._engine, scores.parts, n_marked))
+        return RowColumn(mark_highest(self._engine, scores.parts, n_marked))
 
     def soften(
-        self, scores: Column, theta: float, trees: CollectedTrees, hard: ForestArrays
-    ) -> Column:
+        self, scores: RowColumn, theta: float, trees: CollectedTrees, hard: ForestArrays
+    ) -> RowColumn:
         """Soft labels of every partition; see `TreeGrower`."""
         if not isinstance(trees, PartTrees):
             raise TypeError("these trees were not grown on partitions")
         votes = self._engine.broadcast(freeze_votes, trees.groups, self._facts, to="freeze")
         shares = NewShares.of(self.collect(scores), theta)
         items = list(zip(self._parts, scores.parts, strict=True))
-        return Column(self._engine.map(soften_part, items, votes, shares, self._facts, to="soften"))
+        return RowColumn(
+            self._engine.map(soften_part, items, votes, shares, self._facts, to="soften")
+        )
 
-    def collect(self, column: Column) -> NDArray[Any]:
+    def collect(self, column: RowColumn) -> NDArray[Any]:
         """The entries of all partitions, in order."""
         if column.array is None:
             column.array = np.concatenate(self._engine.gather(column.parts, "collecting scores"))
         return column.array
 
-    def checked_rows(self, marks: Column) -> tuple[CodedColumns, NDArray[np.bool_]]:
+    def checked_rows(self, marks: RowColumn) -> tuple[CodedColumns, NDArray[np.bool_]]:
         """Columns and marks of the fixed subsample."""
         return self.coded.columns, self.collect(marks)[self._sampled]

@@ -23,7 +23,7 @@ class ReadingRules:
     ----------
     n_features : int
     names : list of str or None
-        Column names of X.
+        RowColumn names of X.
     unlabeled_label : object
     class_weight : dict or None
         Whole factors by label.
@@ -38,7 +38,7 @@ class ReadingRules:
 
 
 @dataclass(frozen=True)
-class Place:
+class RowPlace:
     """Which partition of which collection: for messages."""
 
     source: str
@@ -77,7 +77,7 @@ class ReadRows:
     digest: str
 
 
-def read_rows(X: Any, y: Any, weight: Any, place: Place, rules: ReadingRules) -> ReadRows:
+def read_rows(X: Any, y: Any, weight: Any, place: RowPlace, rules: ReadingRules) -> ReadRows:
     """Check a partition; y is None where all rows are unlabelled."""
     try:
         return _read(X, y, weight, place, rules)
@@ -87,7 +87,7 @@ def read_rows(X: Any, y: Any, weight: Any, place: Place, rules: ReadingRules) ->
         raise type(error)(f"{place}: {error}") from error
 
 
-def _read(X: Any, y: Any, weight: Any, place: Place, rules: ReadingRules) -> ReadRows:
+def _read(X: Any, y: Any, weight: Any, place: RowPlace, rules: ReadingRules) -> ReadRows:
     name = str(place)
     reject_text(X, name)
     table = check_array(
@@ -151,7 +151,7 @@ def _digest(table: NDArray[Any], labels: NDArray[Any], weight: NDArray[Any] | No
 
 
 def read_again(
-    X: Any, y: Any, weight: Any, place: Place, rules: ReadingRules, digest: str
+    X: Any, y: Any, weight: Any, place: RowPlace, rules: ReadingRules, digest: str
 ) -> ReadRows:
     """Read a partition once more; its rows must be the same as before."""
     rows = read_rows(X, y, weight, place, rules)

@@ -24,7 +24,7 @@ from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.row_hash import sample_rows
 from lacforest.dask.facts import Numbers
-from lacforest.dask.reading import Place, ReadingRules, read_again
+from lacforest.dask.reading import ReadingRules, RowPlace, read_again
 
 # Rows that votes are asked for at a time: their values are doubles, eight times the codes.
 _BLOCK = 1 << 16
@@ -99,7 +99,7 @@ def code_part(
     X: Any,
     y: Any,
     weight: Any,
-    place: Place,
+    place: RowPlace,
     numbers: Numbers,
     rules: ReadingRules,
     facts: TableFacts,

@@ -32,7 +32,8 @@ from lacforest._model.arrays import ForestArrays
 from lacforest._model.tree_view import TreeViews
 from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._utils.rollback import unchanged_on_failure
-from lacforest.adaptation import Adaptation, class_factors, describe_batch, estimate_shares
+from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
+from lacforest.adaptation.shares import estimate_shares
 from lacforest.ensemble.callbacks import CallbackSupport, report_to_callbacks
 
 

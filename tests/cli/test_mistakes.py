@@ -264,6 +264,7 @@ def test_bad_words(run, words, message):
 
 def test_help_has_examples(run):
     names = ["fit", "predict", "theta", "report", "inspect", "demo"]
+    names += ["adapt", "watch", "groups", "promote"]
     assert len(COMMANDS) == len(names) + 1  # experiments have their own help
     for words in ([], *([name] for name in names)):
         outcome = run(*words, "--help")

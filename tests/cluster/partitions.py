@@ -8,7 +8,7 @@ import numpy as np
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.dask import DaskLACExtraTreesClassifier, DaskLACForestClassifier
 from lacforest.dask.engine import InProcessEngine
-from lacforest.dask.reading import Place
+from lacforest.dask.reading import RowPlace
 
 LOCAL = {
     DaskLACForestClassifier: LACForestClassifier,
@@ -37,14 +37,14 @@ def partition(X, y, U=None, weight=None, cuts=(), unlabeled_cuts=()):
     """Partitions as the fit lists them."""
     weights = [None] * (len(cuts) + 1) if weight is None else cut(weight, cuts)
     parts = [
-        (table, labels, own, Place("X", i))
+        (table, labels, own, RowPlace("X", i))
         for i, (table, labels, own) in enumerate(
             zip(cut(X, cuts), cut(y, cuts), weights, strict=True)
         )
     ]
     if U is not None:
         parts += [
-            (table, None, None, Place("X_unlabeled", i))
+            (table, None, None, RowPlace("X_unlabeled", i))
             for i, table in enumerate(cut(U, unlabeled_cuts))
         ]
     return parts

@@ -48,7 +48,7 @@ def public_classifiers():
     found = {}
     names = [module.name for module in pkgutil.iter_modules(lacforest.__path__)]
     for name in [*names, "neural.baselines"]:
-        # The classifiers of lacforest.dask fit on collections of Dask: tests/cluster has their tests.
+        # Classifiers of lacforest.dask fit on collections of Dask: see tests/cluster.
         if name.startswith("_") or name == "dask":
             continue
         try:

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest.adaptation import estimate_shares
+from lacforest.adaptation.shares import estimate_shares
 from lacforest.discovery import NewClassGroups
 from lacforest.export import to_sklearn_like
 from lacforest.inspection import shap_values

@@ -134,7 +134,8 @@ def test_the_interval_leaves_half_of_the_rest_on_either_side(level):
     estimator = BestBin(level=level)
     estimator.theta_ = 0.5
     percents = np.arange(101) / 100
-    low, high = estimator._interval(np.column_stack([percents, percents]))
+    table = ScoreTable.of(percents, percents)
+    low, high = estimator._interval(np.column_stack([percents, percents]), table)
     assert_allclose([low, high], [(1 - level) / 2, (1 + level) / 2])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest.adaptation._shares import EXPONENT, BatchShares
+from lacforest.adaptation.shares import EXPONENT, BatchShares
 from lacforest.mixture.findings import Finding
 
 # Smaller moves than these raise no alarm, however sure they are.
