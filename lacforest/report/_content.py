@@ -122,14 +122,17 @@ def _shares(forest: BaseLACForest) -> Section | None:
     shares, ends = forest.known_shares_, forest.known_shares_interval_
     if shares is None:
         return None
-    rows = []
-    for k in np.argsort(-shares, kind="stable")[:_MOST_CLASSES]:
-        interval = "" if ends is None else f"{ends[k][0]:.1%} to {ends[k][1]:.1%}"
-        rows.append((str(forest.known_classes_[k]), f"{shares[k]:.1%}", interval))
+    order = np.argsort(-shares, kind="stable")[:_MOST_CLASSES]
+    names, rows = ["class", "share"], []
+    for k in order:
+        rows.append([str(forest.known_classes_[k]), f"{shares[k]:.1%}"])
     text = "Shares of the known classes among the known unlabelled rows of the fit."
     if ends is not None:
         text += " They were estimated, because they differ from those of the labelled rows."
-    table = Table(("class", "share", "interval"), rows)
+        names.append("interval")
+        for row, (low, high) in zip(rows, ends[order], strict=True):
+            row.append(f"{low:.1%} to {high:.1%}")
+    table = Table(tuple(names), rows)
     return Section("How frequent are known classes?", text, table=table)
 
 
