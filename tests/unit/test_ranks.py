@@ -108,6 +108,12 @@ def threshold_between(values, last, following):
     return float(thresholds[0]), int(nodes["last"][0])
 
 
+@pytest.mark.parametrize("last", [0, 1, 2])
+def test_a_cut_before_missing_values_keeps_all_values_on_its_left(last):
+    # Rows of the node reach up to `last`; other rows of the table have larger values.
+    assert threshold_between([1.0, 2.0, 3.0], last, 3) == (np.inf, 2)
+
+
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
