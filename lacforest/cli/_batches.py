@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
-from lacforest.tabular import Place, TableError, TabularModel, joint_name
+from lacforest.tabular import TableError, TabularModel
+from lacforest.tabular.places import Place, joint_name
 
 
 def load_model(console: Console, given: argparse.Namespace) -> TabularModel:

@@ -22,8 +22,9 @@ from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import TableError, TabularModel, joint_name
+from lacforest.tabular import TableError, TabularModel
 from lacforest.tabular.kinds import CONTENTS
+from lacforest.tabular.places import joint_name
 
 # Share of labelled rows that --calibrate holds out.
 _HELD_OUT = 0.3

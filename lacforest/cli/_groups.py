@@ -19,7 +19,8 @@ from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import TableWriter, check_output, writing
 from lacforest.cli._tables import find_tables
 from lacforest.discovery import NewClassGroups
-from lacforest.tabular import Place, TableError, TabularModel, joint_name, read_table
+from lacforest.tabular import TableError, TabularModel, read_table
+from lacforest.tabular.places import Place, joint_name
 
 GROUP, LABEL, ROW = "group", "label", "row"
 

@@ -15,7 +15,9 @@ from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
 from lacforest.cli._rules import add_reasons, add_rules, find_rule
 from lacforest.cli._tables import find_tables
-from lacforest.tabular import Place, TabularModel, table_columns
+from lacforest.tabular import TabularModel
+from lacforest.tabular.places import Place
+from lacforest.tabular.reading import table_columns
 
 ROW = "row"
 # Numbers per piece of the table: 64 MB, and the same again for text.

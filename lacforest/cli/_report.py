@@ -11,7 +11,8 @@ from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import check_output, writing
 from lacforest.cli._tables import find_tables
-from lacforest.tabular import Place, TableError, TabularModel, joint_name
+from lacforest.tabular import TableError, TabularModel
+from lacforest.tabular.places import Place, joint_name
 
 _EXAMPLES = """\
 examples:

@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lacforest.cli._console import Console
-from lacforest.tabular import (
-    Advice,
-    Place,
-    TableCoder,
-    TableError,
-    find_places,
-    joint_name,
-    read_table,
-)
+from lacforest.tabular import TableCoder, TableError, read_table
+from lacforest.tabular.errors import Advice
+from lacforest.tabular.places import Place, find_places, joint_name
 
 
 def find_tables(given: argparse.Namespace, *groups: Sequence[str]) -> list[list[Place]]:

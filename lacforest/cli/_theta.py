@@ -12,7 +12,8 @@ from lacforest.cli._shares import add_known_shares, share_rows
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.mixture import ThetaReport, diagnose
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
-from lacforest.tabular import TableError, joint_name
+from lacforest.tabular import TableError
+from lacforest.tabular.places import joint_name
 
 _EXAMPLES = f"""\
 {_arguments.TABLES}

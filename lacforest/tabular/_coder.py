@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
-from lacforest.tabular._errors import Advice, Problems, TableError, listed
 from lacforest.tabular._labels import check_labels, check_target
 from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
+from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CONTENTS, Kind
 
 _VERSION = 2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._csv import TRUTH
 from lacforest.tabular._dates import ELAPSED, as_stamps, part_of
-from lacforest.tabular._errors import Advice, TableError
+from lacforest.tabular.errors import Advice, TableError
 from lacforest.tabular.kinds import Kind
 
 # Kinds that pandas infers for a column of Python objects.

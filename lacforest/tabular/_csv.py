@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._errors import TableError, listed
-from lacforest.tabular._place import Place
+from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import CONTENTS, Kind
+from lacforest.tabular.places import Place
 
 # Texts that mean a missing value, as in pandas.
 MISSING = (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._errors import TableError
+from lacforest.tabular.errors import TableError
 
 # Parts of a date, in the order of features. ELAPSED is counted from another column of the same row,
 # LENGTH is that of a span of time. Both are in days.

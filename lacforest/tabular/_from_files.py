@@ -15,9 +15,9 @@ from lacforest._coding.stored_table import CodeFile, StoredTable
 from lacforest._input.training_data import StackedSource
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import TableCoder
-from lacforest.tabular._errors import TableError
 from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first
-from lacforest.tabular._place import Place
+from lacforest.tabular.errors import TableError
+from lacforest.tabular.places import Place
 
 # Interpreter and libraries.
 _BASE_BYTES = 300 * 2**20

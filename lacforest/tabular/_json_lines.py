@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Any
 
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._errors import TableError
-from lacforest.tabular._place import Place
+from lacforest.tabular.errors import TableError
+from lacforest.tabular.places import Place
 
 
 def _objects(place: Place) -> Iterator[dict[str, Any]]:

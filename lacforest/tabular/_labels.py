@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lacforest._input.shares import check_known_shares, given_shares
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import is_plain
-from lacforest.tabular._errors import TableError, listed
+from lacforest.tabular.errors import TableError, listed
 
 
 def check_target(frame: Any, target: str, source: str) -> None:

@@ -24,12 +24,12 @@ from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
-from lacforest.tabular._errors import TableError, listed
 from lacforest.tabular._from_files import coded_files, fit_source
 from lacforest.tabular._labels import check_shares
-from lacforest.tabular._place import Place, TableLike
-from lacforest.tabular._reading import iter_table, places_of
+from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import Kind
+from lacforest.tabular.places import Place, TableLike
+from lacforest.tabular.reading import iter_table, places_of
 
 PREDICTED, NOVELTY = "predicted_label", "novelty_score"
 # Model files name the class of their forest.

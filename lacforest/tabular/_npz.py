@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._errors import TableError
+from lacforest.tabular.errors import TableError
 
 
 def read_npz(path: Path) -> Any:

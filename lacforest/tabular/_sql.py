@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from lacforest._utils.extras import MissingExtraError, load_extra
-from lacforest.tabular._errors import TableError
-from lacforest.tabular._place import QueryPlace
+from lacforest.tabular.errors import TableError
+from lacforest.tabular.places import QueryPlace
 
 
 @contextmanager

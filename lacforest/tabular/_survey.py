@@ -16,8 +16,8 @@ from lacforest.tabular._columns import (
     present,
 )
 from lacforest.tabular._dates import ELAPSED, HOUR, LENGTH, WEEKDAY, as_stamps, is_span, part_of
-from lacforest.tabular._errors import Advice, Problems, TableError, listed
 from lacforest.tabular._identifiers import FEW, why_identifier
+from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CONTENTS, Kind
 
 Sources = tuple[str, str]

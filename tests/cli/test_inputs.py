@@ -12,8 +12,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 from two_tables import DEPLOYED, LABELLED, fit_words
 
-from lacforest.tabular import TableError, read_table, table_columns
-from lacforest.tabular._reading import iter_table
+from lacforest.tabular import TableError, read_table
+from lacforest.tabular.reading import iter_table, table_columns
 
 KINDS = {"x": "number", "y": "number", "city": "text", "member": "boolean", "kind": "text"}
 PREDICT = ("predict", "model.lac")

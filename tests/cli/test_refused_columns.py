@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from coded_frames import fit
 
-from lacforest.tabular import Advice, TableCoder, TableError
+from lacforest.tabular import TableCoder, TableError
+from lacforest.tabular.errors import Advice
 
 TEN = list("aabbbccccc")
 

@@ -11,7 +11,7 @@ from pandas.testing import assert_frame_equal
 from two_tables import LABELLED
 
 from lacforest.tabular import TableError, read_table
-from lacforest.tabular._reading import iter_table
+from lacforest.tabular.reading import iter_table
 
 KINDS = {"x": "number", "y": "number", "city": "text", "member": "boolean", "kind": "text"}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lacforest._utils.extras import load_extra
-from lacforest.tabular._errors import TableError
+from lacforest.tabular.errors import TableError
 
 TableLike = str | os.PathLike[str]
 

@@ -9,12 +9,12 @@ from typing import Any
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._arrow_files import open_arrow, regrouped, to_frame
 from lacforest.tabular._csv import CsvFile
-from lacforest.tabular._errors import Problems, TableError, listed
 from lacforest.tabular._json_lines import json_columns, json_pieces
 from lacforest.tabular._npz import read_npz
-from lacforest.tabular._place import Place, QueryPlace, TableLike, find_places
 from lacforest.tabular._sql import query_columns, query_pieces
+from lacforest.tabular.errors import Problems, TableError, listed
 from lacforest.tabular.kinds import Kind
+from lacforest.tabular.places import Place, QueryPlace, TableLike, find_places
 
 # The name of an unnamed index in Parquet files of pandas: row numbers, not data.
 _INDEX = re.compile(r"__index_level_\d+__")
