@@ -24,7 +24,7 @@ WIDTHS = (1280, 390)
 SMALLEST = 11.0
 _HEIGHT = 1600
 # What the theme of the documentation prints on every first visit.
-_NOTICES = ("[PST]: Changed to", "Got invalid theme mode: . Resetting to auto.")
+_NOTICES = ("[PST]: ", "Got invalid theme mode: . Resetting to auto.")
 _DARK = "--blink-settings=preferredColorScheme=0"
 
 _FRAME = """<!doctype html><html><body style="margin:0;background:#888">
