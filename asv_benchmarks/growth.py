@@ -22,8 +22,8 @@ import sys
 import time
 from pathlib import Path
 
-import growth_calls  # noqa: F401  (lists the calls)
-from growth_problem import CALLS, Problem
+from benchmarks import growth_calls  # noqa: F401  (lists the calls)
+from benchmarks.growth_problem import CALLS, Problem
 
 SIZES = {
     "rows": [1_000, 10_000, 100_000],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import growth_calls  # noqa: F401  (lists the calls)
-from growth_problem import CALLS, Problem
+from benchmarks import growth_calls  # noqa: F401  (lists the calls)
+from benchmarks.growth_problem import CALLS, Problem
 
 
 class ByRows:

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.column_shift import auc
 from scipy import sparse
 from sklearn import config_context
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.inspection import column_shift
 from lacforest.mixture import BestBin, ThetaWarning
-from tests.reference.column_shift import auc
 
 CENTERS = np.array([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [3.0, 9.0, 0.0]])
 FORESTS = [

@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from reference.column_shift import auc
 
 from lacforest._coding.ranks import code_columns
 from lacforest._input.tables import RowStack
 from lacforest.mixture import column_shift
 from lacforest.mixture.column_shift import column_aucs
-from tests.reference.column_shift import auc
 
 VALUES = st.one_of(st.integers(-3, 3).map(float), st.just(np.nan), st.floats(-1, 1))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from growth_problem import CALLS, Problem, Ready, call, small_forest
+from benchmarks.growth_problem import CALLS, Problem, Ready, call, small_forest
 
 # ---------------------------------------------------------------------------- fits and theta
 
