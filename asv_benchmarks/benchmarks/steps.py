@@ -43,6 +43,7 @@ class Steps:
         self.explored = explore(self.grower, self.explore_plan)
         marked = pseudo_labels(self.explored.scores, data.theta)
         self.refine_plan = replace(refine_plan, takes_part=marked)
+        self.n_marked = int(marked.sum())
 
     def time_coding(self, name):
         code_table(self.rows.table, 1)
@@ -51,7 +52,7 @@ class Steps:
         explore(self.grower, self.explore_plan)
 
     def time_step_two(self, name):
-        deepen(self.grower, self.refine_plan, self.explored)
+        deepen(self.grower, self.refine_plan, self.explored, self.n_marked)
 
 
 class Split:
