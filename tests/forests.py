@@ -10,7 +10,7 @@ from lacforest import AugmentedGiniCriterion
 from lacforest._coding.coded_table import code_table
 from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
 from lacforest._growing.run import Grower
-from lacforest._growing.step_one import explore as explore_rows
+from lacforest._growing.steps import explore as explore_rows
 from lacforest._input.training_data import check_training_rows
 from lacforest._tree.ranks import CodedColumns
 

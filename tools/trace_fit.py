@@ -1,7 +1,8 @@
 """Print the files of the package that one fit visits, in the order of their first visit.
 
 A visit is a run of calls into one file. ``python tools/trace_fit.py`` traces LACForestClassifier
-with a given theta on a toy; ``--estimate-theta`` and ``--extra-trees`` trace the other ways.
+on a toy, with theta and the shares of classes as the paper has them; ``--estimate`` and
+``--extra-trees`` trace the other ways. Helpers of ``_utils`` are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def visits(call: Any) -> list[str]:
         path = Path(frame.f_code.co_filename)
         if event == "call" and path.is_relative_to(_ROOT):
             name = path.relative_to(_ROOT).as_posix()
-            if not seen or seen[-1] != name:
+            if not name.startswith("_utils/") and (not seen or seen[-1] != name):
                 seen.append(name)
 
     sys.setprofile(watch)
@@ -50,13 +51,13 @@ def trace_fit(forest: Any) -> list[str]:
 def main() -> None:
     """Trace and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--estimate-theta", action="store_true", help="let the fit find theta")
+    parser.add_argument("--estimate", action="store_true", help="let the fit find theta and shares")
     parser.add_argument("--extra-trees", action="store_true", help="trace the other forest")
     given = parser.parse_args()
     forests = lacforest.LACForestClassifier, lacforest.LACExtraTreesClassifier
-    forest = forests[given.extra_trees](
-        10, theta="auto" if given.estimate_theta else 0.5, random_state=0
-    )
+    forest = forests[given.extra_trees](10, random_state=0)
+    if not given.estimate:
+        forest.set_params(theta=0.5, known_shares="labeled")
     trace = trace_fit(forest)
     for number, name in enumerate(dict.fromkeys(trace), start=1):
         print(f"{number:3} {name:<32} {trace.count(name)} visit(s)")

@@ -6,11 +6,9 @@ from dataclasses import replace
 
 from benchmarks import common
 from lacforest._coding.coded_table import code_table
-from lacforest._growing.label import pseudo_labels
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy, pseudo_labels
 from lacforest._growing.run import Grower
-from lacforest._growing.step_one import explore
-from lacforest._growing.step_two import deepen
+from lacforest._growing.steps import deepen, explore
 from lacforest._input.training_data import check_training_rows
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 

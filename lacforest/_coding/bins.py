@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.parameters import is_int
 from lacforest._input.tables import RowStack
 from lacforest._tree.bins import bin_codes, few_distinct
 from lacforest._tree.row_hash import row_words
 
-MOST_BINS = 255
 # Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
 ROWS_TO_BIN = 50_000
 # Rows that quantiles are taken from, those of the smallest hashes by this seed.
@@ -73,25 +71,6 @@ def _midpoint(low: float, high: float) -> float:
     """The middle of two values, rounded so that it lies below the upper one."""
     middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
-
-
-def check_max_bins(max_bins: Any) -> None:
-    """Refuse what is no number of bins."""
-    is_auto = isinstance(max_bins, str) and max_bins == "auto"
-    if max_bins is None or is_auto:
-        return
-    if not (is_int(max_bins) and 2 <= max_bins <= MOST_BINS):
-        raise ValueError(
-            f'max_bins must be "auto", None (every distinct value apart) or an integer from 2 to '
-            f"{MOST_BINS}, got {max_bins!r}"
-        )
-
-
-def n_bins(max_bins: Any, n_rows: int) -> int | None:
-    """Most bins of a column in a table of n_rows; None codes every distinct value apart."""
-    if isinstance(max_bins, str):
-        return None if n_rows <= ROWS_TO_BIN else MOST_BINS
-    return None if max_bins is None else int(max_bins)
 
 
 def sampled_rows(n_rows: int, most: int | None = None) -> NDArray[np.intp] | None:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._contract.shares import Deployment
-from lacforest._contract.subsample import theta_rows
-from lacforest._contract.theta import undetermined_message
+from lacforest._contract.deployment import Deployment, theta_rows, undetermined_message
 from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import ThetaWarning
@@ -47,14 +45,12 @@ def check_fit(
         )
     names = feature_names(estimator)
     findings: list[Finding] = []
-    interval = theta.interval
-    if theta.estimator is not None and interval is None:
-        interval = (theta.value, theta.value)
-    if interval is not None:
-        interval = (interval[0], theta.upper)
-    by_rank = rank_estimate(theta.estimator)
-    if by_rank is not None and interval is not None:
-        findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
+    interval = None
+    if theta.estimator is not None:
+        interval = (theta.value if theta.interval is None else theta.interval[0], theta.upper)
+        by_rank = rank_estimate(theta.estimator)
+        if by_rank is not None:
+            findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
     findings += deployment.findings
     n_labeled, first = rows.n_labeled, 0
     if rows.n_control:

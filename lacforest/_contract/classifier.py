@@ -18,8 +18,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._contract.shares import Deployment
-from lacforest._contract.theta import Theta
+from lacforest._contract.deployment import Deployment, Theta
 from lacforest._input.labels import Labels
 from lacforest.mixture.findings import Finding
 

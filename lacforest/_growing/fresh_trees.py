@@ -7,12 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._growing.collect import join_forests, whole_counts
 from lacforest._growing.plan import DrawnLabels, TreePlan
-from lacforest._growing.step_one import Exploration
-from lacforest._growing.step_two import Refinement, freeze, n_pseudo_labeled
+from lacforest._growing.steps import (
+    Exploration,
+    PseudoLabels,
+    Refinement,
+    freeze,
+    join_forests,
+    whole_counts,
+)
 from lacforest._growing.tree_grower import TreeGrower
-from lacforest._input.row_totals import RowTotals
+from lacforest._input.training_data import RowTotals
 from lacforest._model.arrays import ForestArrays
 
 
@@ -49,16 +54,14 @@ def refine_fresh(
     grower: TreeGrower,
     plan: TreePlan,
     explored: Exploration,
-    n_marked: int,
+    pseudo: PseudoLabels,
     kinds: TreeKinds,
     label_seeds: NDArray[np.uint64],
 ) -> Refinement:
     """Fresh trees of both kinds, those on pseudo-labels first."""
     totals = grower.totals
-    plan_on_marks = plan.take_trees(0, kinds.n_hard)
-    trees = grower.grow(plan_on_marks)
-    n_rows = totals.labeled_total + n_pseudo_labeled(plan_on_marks, n_marked)
-    hard = freeze(totals, trees, n_rows)
+    trees = grower.grow(pseudo.plan(plan.take_trees(0, kinds.n_hard)))
+    hard = freeze(totals, trees, totals.labeled_total + pseudo.n_per_tree)
     if kinds.n_drawn == 0:
         return hard
     soft = grower.soften(explored.scores, explored.criterion.theta, trees, hard.arrays)
@@ -76,8 +79,8 @@ def refine_fresh(
 def refine_on_drawn_labels(grower: TreeGrower, plan: TreePlan, labels: DrawnLabels) -> Refinement:
     """Fresh trees on all rows, each with labels of its own drawn for the unlabelled ones."""
     totals = grower.totals
-    plan = replace(plan, takes_part=None, max_unlabeled=None, drawn=labels)
-    return freeze(totals, grower.grow(plan), totals.labeled_total + totals.n_unlabeled)
+    trees = grower.grow(replace(plan, drawn=labels))
+    return freeze(totals, trees, totals.labeled_total + totals.n_unlabeled)
 
 
 def freeze_exploration(totals: RowTotals, explored: Exploration) -> ForestArrays:

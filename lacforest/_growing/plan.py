@@ -1,24 +1,116 @@
-"""What a set of trees is to be grown by: seeds, shape, plan."""
+"""What a set of trees is to be grown by: seeds, shape, sample of rows, plan."""
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from lacforest._growing.collect import CollectedTrees
-from lacforest._growing.label import ceil_with_tolerance
-from lacforest._growing.sample import RowSample
-from lacforest._input.parameters import check_max_features
-from lacforest._input.row_totals import RowTotals
+from lacforest._input.parameters import check_max_features, is_int
+from lacforest._input.training_data import RowTotals
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.growth import TreeLimits
+from lacforest._tree.row_hash import sample_rows
+
+if TYPE_CHECKING:
+    from lacforest._growing.run import CollectedTrees
+
 
 # Clamp unbounded ints to a number of rows that no node has.
 _MOST_ROWS = 2**53
+
+
+def floor_with_tolerance(value: float) -> int:
+    """Largest integer not above value, where a hair below an integer counts as that integer.
+
+    ``0.29 * 100`` is 28.999999999999996 in binary; the paper's floor(0.29 * 100) is 29.
+    """
+    nearest = round(value)
+    # A few units in the last place: what the rounding of a share and of one product can do.
+    is_integer = abs(value - nearest) <= 8 * sys.float_info.epsilon * abs(value)
+    return nearest if is_integer else math.floor(value)
+
+
+def ceil_with_tolerance(value: float) -> int:
+    """Smallest integer not below value, where a hair above an integer counts as that integer."""
+    return -floor_with_tolerance(-value)
+
+
+def pseudo_label_cap(labeled_total: float, theta: float, multiple: float | None) -> int | None:
+    """Most pseudo-labelled rows of a tree: a multiple of n_l theta / (1 - theta), at least 1.
+
+    With a multiple of 1, a tree sees known and new rows in the proportion of the unlabelled rows,
+    however many of those there are. None is no limit.
+    """
+    if multiple is None or theta >= 1.0:
+        return None
+    return max(1, floor_with_tolerance(multiple * labeled_total * theta / (1.0 - theta)))
+
+
+def n_pseudo_labels(n_unlabeled: int, theta: float) -> int:
+    """How many of the unlabelled rows get a pseudo-label: floor(theta * n_u)."""
+    return floor_with_tolerance(theta * n_unlabeled)
+
+
+def pseudo_labels(scores: NDArray[np.float64], theta: float) -> NDArray[np.bool_]:
+    """Mark the floor(theta * n_u) rows with the highest scores; ties go to the earlier row."""
+    chosen = np.zeros(len(scores), dtype=bool)
+    n_marked = n_pseudo_labels(len(scores), theta)
+    chosen[np.argsort(-scores, kind="stable")[:n_marked]] = True
+    return chosen
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """How many times a tree takes each row, by a hash of the row number and the tree's seed.
+
+    Labelled and unlabelled rows are numbered and drawn apart. Whether a row is taken depends on
+    its number, the seed and the chances alone; `lacforest/_tree/sampling.pxd` defines the hash.
+
+    Attributes
+    ----------
+    rate : float
+        Rows of a tree per row of the table, on average.
+    chances : float64 array
+        Chance to take a row at most 0, 1, ... times.
+    """
+
+    rate: float
+    chances: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, max_samples: float | None, n_rows: int, bootstrap: bool = False
+    ) -> RowSample | None:
+        """The sample that parameters of a forest ask for; None takes every row, or bootstraps.
+
+        Without bootstrap a row is taken once or not at all. With it, the number of times follows
+        the Poisson distribution, which sampling with replacement tends to.
+        """
+        if max_samples is None:
+            return None
+        rate = min(1.0, max_samples / n_rows) if is_int(max_samples) else float(max_samples)
+        return cls(rate, _poisson_chances(rate) if bootstrap else np.array([1.0 - rate]))
+
+    def unlabeled_rows(self, n_unlabeled: int, seed: int) -> NDArray[np.int64]:
+        """Numbers of the unlabelled rows that the tree of this seed takes, each of them once."""
+        complement = seed ^ (2**64 - 1)
+        return np.unique(sample_rows(0, n_unlabeled, complement, self.chances))
+
+
+def _poisson_chances(mean: float) -> NDArray[np.float64]:
+    chances = []
+    term = total = math.exp(-mean)
+    while total < 1.0 - 2.0**-53 and term > 0.0:
+        chances.append(total)
+        term *= mean / len(chances)
+        total += term
+    return np.array(chances)
 
 
 def draw_entropy(random_state: Any) -> NDArray[np.uint32]:
@@ -204,3 +296,21 @@ class TreePlan:
             seeds=self.seeds[first:end],
             sample_seeds=None if samples is None else samples[first:end],
         )
+
+
+@dataclass(frozen=True)
+class StepPlans:
+    """What the two steps of a fit grow.
+
+    Attributes
+    ----------
+    explore : TreePlan or None
+        None where no row is unlabelled.
+    refine : TreePlan
+        Before the pseudo-labels are known.
+    seeds : ForestSeeds
+    """
+
+    explore: TreePlan | None
+    refine: TreePlan
+    seeds: ForestSeeds

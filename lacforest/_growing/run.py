@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,126 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
-from lacforest._growing.collect import CollectedTrees, collect_trees, split_before
-from lacforest._growing.label import pseudo_labels
-from lacforest._growing.plan import DrawnLabels, TreePlan
+from lacforest._growing.plan import DrawnLabels, TreePlan, pseudo_labels
 from lacforest._growing.soft_labels import NewShares, SoftLabels
 from lacforest._growing.tree_grower import TreeGrower
-from lacforest._input.row_totals import RowTotals
-from lacforest._input.training_data import TrainingRows
+from lacforest._input.training_data import RowTotals, TrainingRows
 from lacforest._model.arrays import PAIRS_PER_THREAD, ForestArrays
 from lacforest._tree.criterion import AugmentedGiniCriterion, augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable
 from lacforest._tree.predict import add_coded_values
 from lacforest._tree.ranks import CodedColumns
-from lacforest._tree.workspace import GrownTree, ScratchPool, StopSignal
+from lacforest._tree.workspace import NODE, GrownTree, ScratchPool, StopSignal
 from lacforest._utils.progress import tell
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # Rows from which a tree takes far longer than starting a task does.
 _LARGE = 100_000
+
+
+@dataclass
+class CollectedTrees:
+    """Grown trees one after the other, cuts still in codes.
+
+    Attributes
+    ----------
+    nodes : NODE array
+        ``left`` of an impure leaf is ``~(n_classes + row)`` of `impure`.
+    tree_start : int64 array of shape (n_trees + 1,)
+    counts : float64 array of shape (n_nodes, 2)
+        Labelled and unlabelled rows of each node; empty after Step II.
+    impure : float64 array of shape (n_impure, n_classes)
+        Class counts of the leaves that hold several classes.
+    decrease : float64 array of shape (n_trees, n_features)
+        Total decrease of the criterion.
+    """
+
+    nodes: NDArray[Any]
+    tree_start: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    impure: NDArray[np.float64]
+    decrease: NDArray[np.float64]
+
+    @property
+    def is_inner(self) -> NDArray[np.bool_]:
+        """Nodes that were split."""
+        split: NDArray[np.bool_] = self.nodes["left"] >= 0
+        return split
+
+    def trees(self, first: int, end: int) -> list[NDArray[Any]]:
+        """Nodes of the trees [first, end)."""
+        return [self.nodes[self.tree_start[t] : self.tree_start[t + 1]] for t in range(first, end)]
+
+    def take(self, first: int, end: int) -> CollectedTrees:
+        """The trees [first, end) of Step I, whose leaves hold no classes."""
+        nodes = slice(self.tree_start[first], self.tree_start[end])
+        return CollectedTrees(
+            self.nodes[nodes],
+            self.tree_start[first : end + 1] - self.tree_start[first],
+            self.counts[nodes],
+            self.impure,
+            self.decrease[first:end],
+        )
+
+
+def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> CollectedTrees:
+    """Append trees as they come, so that a forest never exists twice."""
+    nodes = np.empty(0, dtype=NODE)
+    starts, counts, impure, decrease = [0], [], [], []
+    n_impure = 0
+    for tree in grown:
+        own = tree.nodes
+        own["left"][own["left"] < -n_classes] -= n_impure
+        n_impure += len(tree.impure)
+        starts.append(starts[-1] + len(own))
+        if starts[-1] > len(nodes):
+            # Room for all trees if they are like those so far; what is never touched costs nothing.
+            room = np.empty(int(1.2 * starts[-1] / (len(starts) - 1) * n_trees), dtype=NODE)
+            room[: starts[-2]] = nodes[: starts[-2]]
+            nodes = room
+        nodes[starts[-2] : starts[-1]] = own
+        if tree.counts is not None:
+            counts.append(tree.counts)
+        impure.append(tree.impure)
+        decrease.append(tree.decrease)
+    nodes.resize(starts[-1], refcheck=False)
+    return CollectedTrees(
+        nodes,
+        np.array(starts, dtype=np.int64),
+        np.concatenate(counts) if counts else np.zeros((0, 2)),
+        np.concatenate(impure),
+        np.stack(decrease),
+    )
+
+
+def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
+    """The trees of all parts in one, in order; the parts are left as they are."""
+    nodes = np.concatenate([part.nodes for part in parts])
+    starts, n_impure = [np.zeros(1, dtype=np.int64)], 0
+    for part in parts:
+        first = int(starts[-1][-1])
+        starts.append(first + part.tree_start[1:])
+        own = nodes["left"][first : starts[-1][-1]]
+        own[own < -part.impure.shape[1]] -= n_impure
+        n_impure += len(part.impure)
+    return CollectedTrees(
+        nodes,
+        np.concatenate(starts),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.impure for part in parts]),
+        np.concatenate([part.decrease for part in parts]),
+    )
+
+
+def split_before(trees: CollectedTrees, explored: CollectedTrees) -> NDArray[np.bool_]:
+    """Nodes of deepened trees that Step I had split already: their thresholds are known."""
+    before = np.zeros(len(trees.nodes), dtype=bool)
+    was_inner = explored.is_inner
+    for t, first in enumerate(trees.tree_start[:-1]):
+        own = was_inner[explored.tree_start[t] : explored.tree_start[t + 1]]
+        before[first : first + len(own)] = own
+    return before
 
 
 class Grower(TreeGrower):

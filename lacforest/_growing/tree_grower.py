@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
-from lacforest._growing.collect import CollectedTrees
 from lacforest._growing.plan import TreePlan
-from lacforest._input.row_totals import RowTotals
+from lacforest._input.training_data import RowTotals
 from lacforest._model.arrays import ForestArrays
 from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._tree.ranks import CodedColumns
+
+if TYPE_CHECKING:
+    from lacforest._growing.run import CollectedTrees
 
 
 class TreeGrower(ABC):

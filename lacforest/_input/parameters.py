@@ -1,11 +1,19 @@
-"""Checks of parameters that need no data."""
+"""Checks of parameters that need no data, and shares of classes as they are given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+# Codes of bins take one byte, and one code is for missing values.
+MOST_BINS = 255
+_SHARE_CHOICES = ("auto", "labeled")
+# What shares may miss 1 by: they are often typed with three digits.
+_SHARE_ROUNDING = 1e-3
 
 
 def is_int(value: Any) -> bool:
@@ -114,6 +122,18 @@ def check_max_samples(max_samples: Any) -> None:
     )
 
 
+def check_max_bins(max_bins: Any) -> None:
+    """Refuse what is no number of bins."""
+    is_auto = isinstance(max_bins, str) and max_bins == "auto"
+    if max_bins is None or is_auto:
+        return
+    if not (is_int(max_bins) and 2 <= max_bins <= MOST_BINS):
+        raise ValueError(
+            f'max_bins must be "auto", None (every distinct value apart) or an integer from 2 to '
+            f"{MOST_BINS}, got {max_bins!r}"
+        )
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """Check a number of threads as in joblib."""
     if not isinstance(n_jobs, Integral | None):
@@ -137,3 +157,96 @@ def check_tree_parameters(estimator: Any) -> None:
     check_n_jobs(estimator.n_jobs)
     if not isinstance(estimator.verbose, Integral):
         raise TypeError(f"verbose must be an integer, got {estimator.verbose!r}")
+
+
+def check_known_shares(known_shares: Any) -> None:
+    """Refuse what can be no shares of classes, before any data is looked at."""
+    if isinstance(known_shares, str):
+        if known_shares in _SHARE_CHOICES:
+            return
+        raise ValueError(
+            'known_shares must be "auto", "labeled", an array or a dict, got ' + repr(known_shares)
+        )
+    if isinstance(known_shares, Mapping):
+        values = list(known_shares.values())
+    elif isinstance(known_shares, np.ndarray | list | tuple):
+        values = list(known_shares)
+    else:
+        raise TypeError(
+            f'known_shares must be "auto", "labeled", an array or a dict, got {known_shares!r}'
+        )
+    for value in values:
+        if not is_real(value) or not 0.0 <= value < np.inf:
+            raise ValueError(f"known_shares must be finite and not negative, got {value!r}")
+    total = float(sum(values))
+    if abs(total - 1.0) > _SHARE_ROUNDING:
+        raise ValueError(
+            f"known_shares must sum to 1, but their sum is {total:.4g}: they are shares among the "
+            "known rows of deployment, whatever theta is"
+        )
+
+
+def given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares in the order of the known classes.
+
+    A text names the class whose label is written like it: command lines have no other keys.
+    """
+    if isinstance(known_shares, Mapping):
+        labels = known.tolist()
+        written = {str(label): label for label in labels}
+        known_shares = {
+            label if label in labels else written.get(label, label): share
+            for label, share in known_shares.items()
+        }
+        unknown = [label for label in known_shares if label not in labels]
+        missing = [label for label in labels if label not in known_shares]
+        if unknown:
+            raise ValueError(f"known_shares names labels that y does not have: {unknown}")
+        if missing:
+            raise ValueError(
+                f"known_shares lacks the known classes {missing}: give each a share, 0 where it "
+                "is absent in deployment"
+            )
+        shares = np.array([known_shares[label] for label in labels], dtype=np.float64)
+    else:
+        shares = np.asarray(known_shares, dtype=np.float64)
+        if shares.shape != known.shape:
+            raise ValueError(
+                f"known_shares has {len(shares)} entries, but y has {len(known)} classes: "
+                f"{known.tolist()}"
+            )
+    normalised: NDArray[np.float64] = shares / shares.sum()
+    return normalised
+
+
+def weights_to_shares(
+    labels: NDArray[Any], shares: Mapping[Any, float], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights of labelled rows under which their classes have the given shares.
+
+    Classes without rows are left out, and the others share their part.
+
+    Parameters
+    ----------
+    labels : array of shape (n_rows,)
+    shares : mapping from labels to shares
+    weight : float64 array of shape (n_rows,)
+        Weights of rows within their class.
+    """
+    if not isinstance(shares, Mapping):
+        raise TypeError(f"known_shares must be a dict of shares by label, got {shares!r}")
+    check_known_shares(shares)
+    known, codes = np.unique(labels, return_inverse=True)
+    missing = [label for label in known.tolist() if label not in shares]
+    if missing:
+        raise ValueError(
+            f"known_shares lacks the classes {missing}: give each a share, 0 where it is absent "
+            "in deployment"
+        )
+    totals = np.bincount(codes, weight, len(known))
+    wanted = np.array([shares[label] for label in known.tolist()], dtype=np.float64)
+    factor = np.divide(wanted, totals, out=np.zeros(len(known)), where=totals > 0)
+    weighted: NDArray[np.float64] = weight * factor[codes]
+    if not weighted.any():
+        raise ValueError("known_shares is zero for every class that has labelled rows")
+    return weighted

@@ -1,7 +1,9 @@
-"""The rows of a fit, checked and stacked."""
+"""The rows of a fit, checked and stacked, and what they add up to."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,8 +14,14 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
 from lacforest._input.control import ControlRows, check_control
-from lacforest._input.labels import Labels, as_labels, check_labels, find_sentinel, make_labels
-from lacforest._input.row_totals import RowTotals, WeightGroups
+from lacforest._input.labels import (
+    Labels,
+    as_labels,
+    check_labels,
+    find_sentinel,
+    labeled_weights,
+    make_labels,
+)
 from lacforest._input.tables import (
     FOREST_TABLE,
     RowStack,
@@ -21,36 +29,128 @@ from lacforest._input.tables import (
     check_training_table,
     check_unlabeled_table,
     column_names,
+    warn_if_untransformed,
 )
-from lacforest._input.transformed import warn_if_untransformed
-from lacforest._input.weights import labeled_weights
+
+# Lower half of the 53 bits of a double: products of two halves are exact.
+_LOW_BITS = np.uint64((1 << 27) - 1)
+_HALF_COUNT = 1 << 26
+
 
 _MAX_KNOWN = 65_534
 _MAX_ROWS = 2**32 - 1
 
 
 @dataclass(frozen=True)
-class StackedSource:
-    """Labelled rows above unlabelled ones in a table that was coded before the fit.
+class RowTotals:
+    """How many rows a fit has, by kind, class and weight.
 
-    Stands for X, y and X_unlabeled of a fit.
+    Sums of weights are rounded once, so that they depend neither on the order of rows nor on how
+    rows are grouped.
 
     Attributes
     ----------
-    table : object
-        With the interface of a RowStack.
-    known : array of shape (n_known,)
-        The labels, sorted.
-    codes : int array of shape (n_labeled,)
-        Which of them each labelled row has.
-    names : list of str
-        Names of the columns.
+    n_labeled, n_unlabeled, n_known, n_features : int
+    labeled_total : float
+        n_l of Definition 1: the total weight of labelled rows.
+    labeled_size : float
+        The same without the factors that weigh classes to their shares in deployment.
+    class_totals : float64 array of shape (n_known,)
+        Weight of labelled rows by class.
+    is_weighted : bool
+    has_whole_weights : bool
+        Whether all weights are integers, which doubles add without rounding.
     """
 
-    table: Any
-    known: NDArray[Any]
-    codes: NDArray[np.intp]
-    names: list[str]
+    n_labeled: int
+    n_unlabeled: int
+    n_known: int
+    n_features: int
+    labeled_total: float
+    labeled_size: float
+    class_totals: NDArray[np.float64]
+    is_weighted: bool
+    has_whole_weights: bool
+
+    @property
+    def weight_unit(self) -> float:
+        """What counts as one row in ``min_samples_leaf`` and ``min_samples_split``.
+
+        One, or the mean weight if that is smaller: otherwise no node could be split.
+        """
+        if not self.is_weighted:
+            return 1.0
+        return min(1.0, self.labeled_size / self.n_labeled) * (1 - 1e-9)
+
+
+@dataclass(frozen=True)
+class WeightGroups:
+    """Labelled rows in groups of equal class and equal weight.
+
+    Attributes
+    ----------
+    classes : int array of shape (n_groups,)
+    weight : float64 array of shape (n_groups,) or None
+        Weight of each row of a group; None where all rows weigh 1.
+    counts : int64 array of shape (n_groups,)
+        Rows of a group.
+    """
+
+    classes: NDArray[np.intp]
+    weight: NDArray[np.float64] | None
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, classes: NDArray[np.uint16], weight: NDArray[np.float64] | None, n_known: int
+    ) -> WeightGroups:
+        """Groups of rows: one per class, or one per row where rows carry weights."""
+        if weight is None:
+            counts = np.bincount(classes, minlength=n_known).astype(np.int64)
+            return cls(np.arange(n_known), None, counts)
+        return cls(classes.astype(np.intp), weight, np.ones(len(classes), dtype=np.int64))
+
+    def totals(
+        self, n_unlabeled: int, n_known: int, n_features: int, factor: NDArray[np.float64] | None
+    ) -> RowTotals:
+        """Sums over all groups; `factor` is the part of each class in the weights."""
+        n_labeled = int(self.counts.sum())
+        if self.weight is None:
+            by_class = np.zeros(n_known)
+            np.add.at(by_class, self.classes, self.counts)
+            total = size = float(n_labeled)
+            is_whole = True
+        else:
+            order = np.argsort(self.classes, kind="stable")
+            ends = np.cumsum(np.bincount(self.classes, minlength=n_known))[:-1]
+            by_class = np.array(
+                [exact_sum(self.weight[own], self.counts[own]) for own in np.split(order, ends)]
+            )
+            total = size = exact_sum(self.weight, self.counts)
+            if factor is not None:
+                size = exact_sum(self.weight / factor[self.classes], self.counts)
+            is_whole = bool((self.weight == np.floor(self.weight)).all())
+        return RowTotals(
+            n_labeled=n_labeled,
+            n_unlabeled=n_unlabeled,
+            n_known=n_known,
+            n_features=n_features,
+            labeled_total=total,
+            labeled_size=size,
+            class_totals=by_class,
+            is_weighted=self.weight is not None,
+            has_whole_weights=is_whole,
+        )
+
+
+def exact_sum(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """The sum of ``values * counts``, rounded once at the end; counts lie below 2**52."""
+    high = (values.view(np.uint64) & ~_LOW_BITS).view(np.float64)
+    low = values - high
+    small = counts % _HALF_COUNT
+    large = counts - small
+    products = [part * times for part in (high, low) for times in (small, large) if times.any()]
+    return math.fsum(np.concatenate(products).tolist()) if products else 0.0
 
 
 @dataclass(frozen=True)
@@ -143,6 +243,14 @@ class TrainingRows:
         return self.table.rows_from(self.n_labeled)
 
 
+class RowSource(ABC):
+    """Stands for X, y and X_unlabeled of a fit whose rows were checked before."""
+
+    @abstractmethod
+    def training_rows(self, estimator: Any) -> tuple[TrainingRows, Labels]:
+        """The rows, weighted by the classes alone; sets the names of columns of the estimator."""
+
+
 def check_training_labels(
     estimator: Any, y: Any, n_rows: int, has_unlabeled: bool
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -200,8 +308,8 @@ def check_training_rows(
     new class if there are unlabelled rows, or if the method needs none to find it (`always_new`).
     Control rows, a pair of table and labels, follow the labelled ones.
     """
-    if isinstance(X, StackedSource):
-        return _rows_of_source(estimator, X)
+    if isinstance(X, RowSource):
+        return X.training_rows(estimator)
     names = column_names(X)
     table = check_training_table(estimator, X, options)
     labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
@@ -249,33 +357,6 @@ def check_training_rows(
     if checked is not None:
         rows = _insert_control(rows, checked, weights.class_factors)
     return rows, make_labels(known, estimator.new_label, always_new or n_unlabeled > 0)
-
-
-def _rows_of_source(estimator: Any, source: StackedSource) -> tuple[TrainingRows, Labels]:
-    """The rows of a source; weights come from the classes alone."""
-    n_labeled = len(source.codes)
-    n_unlabeled = source.table.n_rows - n_labeled
-    none_marked = np.zeros(n_labeled, dtype=bool)
-    weights = labeled_weights(estimator, None, none_marked, source.known, source.codes)
-    if not weights.kept.all():
-        raise ValueError("class_weight must not be 0 where rows are read from files")
-    estimator.n_features_in_ = source.table.n_features
-    estimator.feature_names_in_ = np.array(source.names, dtype=object)
-    weight = weights.weight
-    rows = TrainingRows(
-        table=source.table,
-        classes=np.concatenate(
-            [source.codes, np.full(n_unlabeled, len(source.known))],
-            dtype=np.uint16,
-            casting="unsafe",
-        ),
-        weight=None if weight is None else np.concatenate([weight, np.ones(n_unlabeled)]),
-        sampling_weight=weights.sampling,
-        n_labeled=n_labeled,
-        n_unlabeled=n_unlabeled,
-        n_known=len(source.known),
-    )
-    return rows, make_labels(source.known, estimator.new_label, n_unlabeled > 0)
 
 
 def _insert_control(

@@ -10,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from lacforest._input.weights import MAX_WEIGHT
+from lacforest._input.labels import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.predict import add_node_values, add_probabilities, find_leaves
 from lacforest._tree.workspace import NODE

@@ -13,10 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._contract.classifier import AugmentedClassifierMixin, keyword_only_fit
-from lacforest._contract.shares import find_deployment
-from lacforest._contract.theta import check_theta, find_theta, warn_if_undetermined
-from lacforest._input.parameters import check_n_jobs
-from lacforest._input.shares import check_known_shares
+from lacforest._contract.deployment import (
+    check_theta,
+    find_deployment,
+    find_theta,
+    warn_if_undetermined,
+)
+from lacforest._input.parameters import check_known_shares, check_n_jobs
 from lacforest._input.tables import DENSE_TABLE, check_new_table
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest._utils.rollback import unchanged_on_failure

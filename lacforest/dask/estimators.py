@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._coding.bins import MOST_BINS
 from lacforest._contract.classifier import keyword_only_fit
 from lacforest._growing.plan import draw_entropy
-from lacforest._input.parameters import check_int, is_int
+from lacforest._input.parameters import MOST_BINS, check_int, is_int
 from lacforest._utils.progress import watching
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.dask.cluster import DaskEngine

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
-from lacforest._growing.collect import CollectedTrees, join_trees
-from lacforest._growing.label import n_pseudo_labels
-from lacforest._growing.plan import TreePlan
+from lacforest._growing.plan import TreePlan, n_pseudo_labels
+from lacforest._growing.run import CollectedTrees, join_trees
 from lacforest._growing.soft_labels import NewShares
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._model.arrays import ForestArrays

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from lacforest._coding.bins import ColumnBins
 from lacforest._coding.coded_table import CodedTable
-from lacforest._growing.collect import CollectedTrees, join_trees
 from lacforest._growing.plan import TreePlan
-from lacforest._growing.run import Grower, score_rows
+from lacforest._growing.run import CollectedTrees, Grower, join_trees, score_rows
 from lacforest._growing.soft_labels import NewShares, SoftLabels
-from lacforest._growing.step_two import freeze
-from lacforest._input.row_totals import RowTotals
+from lacforest._growing.steps import freeze
 from lacforest._input.tables import RowStack
-from lacforest._input.training_data import TrainingRows
+from lacforest._input.training_data import RowTotals, TrainingRows
 from lacforest._model.arrays import ForestArrays
 from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._tree.ranks import CodedColumns

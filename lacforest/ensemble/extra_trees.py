@@ -9,20 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._contract.checks import check_fit
-from lacforest._contract.shares import Deployment
-from lacforest._growing.collect import mean_importances
+from lacforest._contract.deployment import Deployment
 from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
-from lacforest._growing.label import n_pseudo_labels, pseudo_label_cap
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape
-from lacforest._growing.sample import RowSample
-from lacforest._growing.step_one import explore
-from lacforest._growing.step_two import GrownForest, deepen, refine_plain
+from lacforest._growing.plan import ForestSeeds, RowSample, StepPlans, TreePlan, TreeShape
+from lacforest._growing.steps import (
+    Exploration,
+    GrownForest,
+    PseudoLabels,
+    deepen,
+    mean_importances,
+)
 from lacforest._growing.tree_grower import TreeGrower
-from lacforest._input.labels import Labels
 from lacforest._input.parameters import check_gamma, check_int, check_max_features
+from lacforest._input.training_data import RowTotals
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.base import BaseLACForest
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
@@ -196,19 +196,16 @@ n_features_in_, feature_names_in_
         self.random_state = random_state
         self.verbose = verbose
 
-    def _grow(
-        self,
-        grower: TreeGrower,
-        labels: Labels,
-        deployment: Deployment | None,
-        entropy: NDArray[np.uint32],
-    ) -> None:
-        totals = grower.totals
-        sample = RowSample.of(self._rows_of_tree, totals.n_labeled + totals.n_unlabeled)
-        n_trees = self._n_trees(totals.n_labeled + totals.n_unlabeled)
-        seeds = ForestSeeds.of_fresh_trees(entropy, self.n_explorers, n_trees, sample is not None)
+    def _plan_steps(
+        self, totals: RowTotals, deployment: Deployment | None, entropy: NDArray[np.uint32]
+    ) -> StepPlans:
+        n_rows = totals.n_labeled + totals.n_unlabeled
+        sample = RowSample.of(self._rows_of_tree, n_rows)
+        seeds = ForestSeeds.of_fresh_trees(
+            entropy, self.n_explorers, self._n_trees(n_rows), sample is not None
+        )
         shape = TreeShape.of(self, totals.n_features)
-        refine_plan = TreePlan(
+        refine = TreePlan(
             GiniCriterion(),
             shape,
             seeds.refine,
@@ -217,45 +214,41 @@ n_features_in_, feature_names_in_
             sample=sample,
         )
         if deployment is None:
-            self._keep(totals, labels, None, refine_plain(grower, refine_plan))
-            return
-
-        theta = deployment.theta
-        explore_plan = TreePlan(
-            AugmentedGiniCriterion(theta.value, totals.labeled_total, totals.n_unlabeled),
+            return StepPlans(None, refine, seeds)
+        explore = TreePlan(
+            AugmentedGiniCriterion(
+                deployment.theta.value, totals.labeled_total, totals.n_unlabeled
+            ),
             self._explored_shape(shape, totals.n_features, deployment),
             seeds.explore,
             random_cuts=self.cuts == "random",
             sample_seeds=seeds.sample,
             sample=sample,
         )
-        explored = explore(grower, explore_plan)
-        if explored.made_no_split:
-            warn_user(self._unexplored_message(), UserWarning)
-        marked = grower.mark(explored.scores, theta.value)
-        deployment = check_fit(deployment, *grower.checked_rows(marked), self)
-        n_sampled = totals.labeled_total * refine_plan.rate
-        cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
-        refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
-        n_marked = n_pseudo_labels(totals.n_unlabeled, theta.value)
+        return StepPlans(explore, refine, seeds)
+
+    def _refine(
+        self,
+        grower: TreeGrower,
+        plans: StepPlans,
+        explored: Exploration,
+        pseudo: PseudoLabels,
+    ) -> GrownForest:
+        plan, seeds = plans.refine, plans.seeds
         if self.refinement == "deepen":
-            plan = replace(
-                refine_plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample
-            )
-            refined, exploring = deepen(grower, plan, explored, n_marked), None
+            plan = replace(plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample)
+            refined, exploring = deepen(grower, plan, explored, pseudo), None
         else:
-            kinds = TreeKinds.of(self.refinement, n_trees)
-            refined = refine_fresh(grower, refine_plan, explored, n_marked, kinds, seeds.label)
-            exploring = freeze_exploration(totals, explored)
-        importances = mean_importances(np.concatenate([explored.decrease, refined.decrease]))
-        grown = GrownForest(
+            kinds = TreeKinds.of(self.refinement, len(plan.seeds))
+            refined = refine_fresh(grower, plan, explored, pseudo, kinds, seeds.label)
+            exploring = freeze_exploration(grower.totals, explored)
+        return GrownForest(
             refined.arrays,
             exploring,
             grower.collect(explored.scores),
-            grower.collect(marked),
-            importances,
+            grower.collect(pseudo.marked),
+            mean_importances(np.concatenate([explored.decrease, refined.decrease])),
         )
-        self._keep(totals, labels, deployment, grown)
 
     def _n_trees(self, n_rows: int) -> int:
         if self.n_estimators != "auto":

@@ -8,26 +8,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._contract.checks import check_fit
-from lacforest._contract.shares import Deployment
-from lacforest._growing.collect import mean_importances
-from lacforest._growing.label import n_pseudo_labels, pseudo_label_cap
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape
-from lacforest._growing.sample import RowSample
-from lacforest._growing.step_one import explore
-from lacforest._growing.step_two import GrownForest, deepen, refine_plain
-from lacforest._growing.tree_grower import TreeGrower
-from lacforest._input.labels import Labels
-from lacforest._input.parameters import check_bool, check_gamma
-from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.user_warnings import warn_user
-from lacforest.ensemble.base import BaseLACForest
-
-_UNEXPLORED = (
-    "Step I found no feasible split: every tree starts from its root alone, and the pseudo-labels "
-    "are the first rows of X_unlabeled. Either gamma={gamma!r} asks for more rows in each child "
-    "than the data has (lower it), or all features are constant."
+from lacforest._contract.deployment import Deployment
+from lacforest._growing.plan import ForestSeeds, RowSample, StepPlans, TreePlan, TreeShape
+from lacforest._growing.steps import (
+    Exploration,
+    GrownForest,
+    PseudoLabels,
+    deepen,
+    mean_importances,
 )
+from lacforest._growing.tree_grower import TreeGrower
+from lacforest._input.parameters import check_bool, check_gamma
+from lacforest._input.training_data import RowTotals
+from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+from lacforest.ensemble.base import BaseLACForest
 
 
 class LACForestClassifier(BaseLACForest):
@@ -231,51 +225,51 @@ class LACForestClassifier(BaseLACForest):
         check_gamma(self.gamma)
         check_bool("bootstrap", self.bootstrap)
 
-    def _grow(
-        self,
-        grower: TreeGrower,
-        labels: Labels,
-        deployment: Deployment | None,
-        entropy: NDArray[np.uint32],
-    ) -> None:
-        totals = grower.totals
+    def _plan_steps(
+        self, totals: RowTotals, deployment: Deployment | None, entropy: NDArray[np.uint32]
+    ) -> StepPlans:
         sample = RowSample.of(
             self._rows_of_tree, totals.n_labeled + totals.n_unlabeled, self.bootstrap
         )
         has_samples = self.bootstrap or sample is not None
         seeds = ForestSeeds.of_deepened_trees(entropy, self.n_estimators, has_samples)
         shape = TreeShape.of(self, totals.n_features)
-        refine_plan = TreePlan(
+        refine = TreePlan(
             GiniCriterion(), shape, seeds.refine, sample_seeds=seeds.sample, sample=sample
         )
         if deployment is None:
-            self._keep(totals, labels, None, refine_plain(grower, refine_plan))
-            return
-
-        theta = deployment.theta
-        explore_plan = TreePlan(
-            AugmentedGiniCriterion(theta.value, totals.labeled_total, totals.n_unlabeled),
+            return StepPlans(None, refine, seeds)
+        explore = TreePlan(
+            AugmentedGiniCriterion(
+                deployment.theta.value, totals.labeled_total, totals.n_unlabeled
+            ),
             replace(shape, gamma=float(self.gamma), draws_on=False),
             seeds.explore,
             sample_seeds=seeds.sample,
             sample=sample,
         )
-        explored = explore(grower, explore_plan)
-        if explored.made_no_split:
-            warn_user(_UNEXPLORED.format(gamma=self.gamma), UserWarning)
-        marked = grower.mark(explored.scores, theta.value)
-        deployment = check_fit(deployment, *grower.checked_rows(marked), self)
-        n_sampled = totals.labeled_total * refine_plan.rate
-        cap = pseudo_label_cap(n_sampled, theta.upper, self.pseudo_cap)
-        refine_plan = replace(refine_plan, takes_part=marked, max_unlabeled=cap)
-        n_marked = n_pseudo_labels(totals.n_unlabeled, theta.value)
-        refined = deepen(grower, refine_plan, explored, n_marked)
-        importances = mean_importances(refined.decrease + explored.decrease)
-        grown = GrownForest(
+        return StepPlans(explore, refine, seeds)
+
+    def _unexplored_message(self) -> str:
+        return (
+            "Step I found no feasible split: every tree starts from its root alone, and the "
+            f"pseudo-labels are the first rows of X_unlabeled. Either gamma={self.gamma!r} asks "
+            "for more rows in each child than the data has (lower it), or all features are "
+            "constant."
+        )
+
+    def _refine(
+        self,
+        grower: TreeGrower,
+        plans: StepPlans,
+        explored: Exploration,
+        pseudo: PseudoLabels,
+    ) -> GrownForest:
+        refined = deepen(grower, plans.refine, explored, pseudo)
+        return GrownForest(
             refined.arrays,
             None,
             grower.collect(explored.scores),
-            grower.collect(marked),
-            importances,
+            grower.collect(pseudo.marked),
+            mean_importances(refined.decrease + explored.decrease),
         )
-        self._keep(totals, labels, deployment, grown)

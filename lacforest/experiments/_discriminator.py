@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
-from lacforest._contract.theta import theta_seed
-from lacforest._growing.label import pseudo_labels
-from lacforest._growing.plan import draw_entropy
+from lacforest._contract.deployment import theta_seed
+from lacforest._growing.plan import draw_entropy, pseudo_labels
 from lacforest._input.labels import make_labels
 from lacforest.mixture import RankMixture
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._growing.collect import mean_importances
+from lacforest._growing.steps import mean_importances
 from lacforest._input.classifiers import find_classifier
 from lacforest._model.arrays import split_features
 from lacforest.ensemble.base import BaseLACForest, check_is_forest

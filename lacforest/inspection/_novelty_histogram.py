@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._growing.label import floor_with_tolerance
+from lacforest._growing.plan import floor_with_tolerance
 from lacforest._input.classifiers import find_classifier
 from lacforest._input.ground_truth import read_truth
 from lacforest._input.parameters import check_int, check_share

@@ -11,10 +11,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.ground_truth import read_truth, read_with_known
-from lacforest._input.labels import as_labels, check_labels, find_sentinel
-from lacforest._input.parameters import check_share
-from lacforest._input.shares import weights_to_shares
-from lacforest._input.weights import check_weight
+from lacforest._input.labels import as_labels, check_labels, check_weight, find_sentinel
+from lacforest._input.parameters import check_share, weights_to_shares
 
 
 def accuracy_score(

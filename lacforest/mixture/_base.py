@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.coded_table import code_columns
+from lacforest._input.labels import check_weight
 from lacforest._input.parameters import check_int, check_level, check_n_jobs
 from lacforest._input.tables import (
     RowStack,
@@ -21,7 +22,6 @@ from lacforest._input.tables import (
     check_unlabeled_table,
     column_names,
 )
-from lacforest._input.weights import check_weight
 from lacforest._tree.ranks import CodedColumns
 from lacforest.mixture._cross_fit import check_scorer, cross_fit_scores
 from lacforest.mixture._forest_scores import forest_scores

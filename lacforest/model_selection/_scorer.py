@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lacforest._input.classifiers import find_classifier
-from lacforest._input.parameters import check_share
-from lacforest._input.shares import check_known_shares
+from lacforest._input.parameters import check_known_shares, check_share
 from lacforest.metrics import augmented_accuracy_score
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from lacforest._growing.label import floor_with_tolerance
+from lacforest._growing.plan import floor_with_tolerance
 from lacforest._input.ground_truth import find_named, rename, two_or_more_classes
 from lacforest._input.labels import make_labels
 from lacforest._input.parameters import check_int, check_share, is_int, is_real

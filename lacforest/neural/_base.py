@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from lacforest._contract.classifier import AugmentedClassifierMixin, keyword_only_fit
-from lacforest._contract.theta import Theta, check_theta, warn_if_undetermined
+from lacforest._contract.deployment import Theta, check_theta, warn_if_undetermined
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.neural._building import fit_encoder
 from lacforest.neural._data import (

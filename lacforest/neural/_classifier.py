@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lacforest._contract.classifier import ProbabilisticClassifierMixin
-from lacforest._input.parameters import check_int
-from lacforest._input.shares import check_known_shares
+from lacforest._input.parameters import check_int, check_known_shares
 from lacforest.neural._base import BaseDeepClassifier
 from lacforest.neural._data import FitRows
 from lacforest.neural._evaluation import (

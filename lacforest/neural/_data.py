@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from lacforest._contract.shares import Deployment, find_deployment
-from lacforest._input.labels import Labels, make_labels
+from lacforest._contract.deployment import Deployment, find_deployment
+from lacforest._input.labels import Labels, labeled_weights, make_labels
 from lacforest._input.tables import (
     RowStack,
     check_unlabeled_table,
@@ -24,7 +24,6 @@ from lacforest._input.tables import (
     reject_text,
 )
 from lacforest._input.training_data import TrainingRows, check_training_labels
-from lacforest._input.weights import labeled_weights
 from lacforest.neural._network_rows import NetworkRows, ValidationRows
 from lacforest.neural._rows import (
     DatasetRows,

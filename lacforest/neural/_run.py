@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lacforest._contract.theta import Theta
+from lacforest._contract.deployment import Theta
 from lacforest._growing.plan import draw_entropy
 from lacforest.neural._checkpoint import Checkpoint, read_entropy
 from lacforest.neural._data import FitRows, fingerprint

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._coding.bins import MOST_BINS, SAMPLE_SEED, SAMPLED_ROWS
+from lacforest._coding.bins import SAMPLE_SEED, SAMPLED_ROWS
+from lacforest._input.parameters import MOST_BINS
 from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from lacforest._coding.bins import MOST_BINS, ColumnBins, find_bins
+from lacforest._coding.bins import ColumnBins, find_bins
 from lacforest._coding.stored_table import CodeFile, StoredTable
-from lacforest._input.training_data import StackedSource
+from lacforest._input.parameters import MOST_BINS
+from lacforest._input.stacked_source import StackedSource
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import TableCoder
 from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first

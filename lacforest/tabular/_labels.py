@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.shares import check_known_shares, given_shares
+from lacforest._input.parameters import check_known_shares, given_shares
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import is_plain
 from lacforest.tabular.errors import TableError, listed

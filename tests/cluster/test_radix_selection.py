@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from partitions import cut
 
-from lacforest._growing.label import n_pseudo_labels, pseudo_labels
-from lacforest._input.row_totals import WeightGroups, exact_sum
+from lacforest._growing.plan import n_pseudo_labels, pseudo_labels
+from lacforest._input.training_data import WeightGroups, exact_sum
 from lacforest.dask.engine import InProcessEngine
 from lacforest.dask.selection import mark_highest
 

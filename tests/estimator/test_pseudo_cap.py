@@ -5,8 +5,8 @@ import pytest
 from two_blobs import U, X, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest._contract.theta import Theta
-from lacforest._growing.label import pseudo_label_cap
+from lacforest._contract.deployment import Theta
+from lacforest._growing.plan import pseudo_label_cap
 from lacforest.mixture import RankMixture
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from two_blobs import small_forest, y
 
-import lacforest._coding.ranks
+import lacforest._coding.coded_table
 
 rng = np.random.default_rng(0)
 
@@ -143,7 +143,7 @@ def test_large_batches_are_spread_out_in_pieces(monkeypatch):
 
 def test_a_code_table_beyond_memory_is_refused_before_it_is_made(monkeypatch):
     # 2000 rows and 50,000 columns: dense codes would take 100 MB, and the memory is set to 64 MB.
-    monkeypatch.setattr(lacforest._coding.ranks, "_installed_memory", lambda: 1 << 26)
+    monkeypatch.setattr(lacforest._coding.coded_table, "_installed_memory", lambda: 1 << 26)
     wide = sparse.random_array((2000, 50_000), density=1e-4, rng=rng, format="csr")
     forest = small_forest()
     before = dict(vars(forest))
@@ -153,5 +153,5 @@ def test_a_code_table_beyond_memory_is_refused_before_it_is_made(monkeypatch):
 
 
 def test_a_machine_that_does_not_tell_its_memory_is_not_asked(monkeypatch):
-    monkeypatch.setattr(lacforest._coding.ranks, "_installed_memory", lambda: None)
+    monkeypatch.setattr(lacforest._coding.coded_table, "_installed_memory", lambda: None)
     assert_same_forest(small_forest().fit(sparse.csr_array(X), y, X_unlabeled=U), dense_forest())

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
-from lacforest._input.transformed import warn_if_untransformed
+from lacforest._input.tables import warn_if_untransformed
 
 X, Y = load_wine(return_X_y=True)
 LABELED, UNLABELED = X[:130][::2], X[1::2]

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.column_shift import auc
 
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.coded_table import code_columns
 from lacforest._input.tables import RowStack
 from lacforest.mixture import column_shift
 from lacforest.mixture.column_shift import column_aucs

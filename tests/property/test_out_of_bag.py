@@ -10,8 +10,7 @@ from reference.out_of_bag import out_of_bag_sums as naive_sums
 from reference.split import Rows
 from strategies import increasing_maps, permutations, problems, seeds
 
-from lacforest._coding.coded_table import code_table
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.coded_table import code_columns, code_table
 from lacforest._input.tables import RowStack
 from lacforest._tree.criterion import GiniCriterion
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits

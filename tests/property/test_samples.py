@@ -11,7 +11,7 @@ from reference.random import hashed_sample, row_share
 from strategies import problems, seeds
 
 from lacforest import LACExtraTreesClassifier
-from lacforest._growing.sample import RowSample
+from lacforest._growing.plan import RowSample
 from lacforest._growing.soft_labels import SoftLabels
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.grower import grow_trees

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.coded_table import code_columns
 from lacforest._input.tables import RowStack
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, ShareMixture
 from lacforest.mixture.checks import _fit, estimate_findings, rank_estimate, shared_rows

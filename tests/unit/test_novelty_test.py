@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lacforest._coding.ranks import code_columns
+from lacforest._coding.coded_table import code_columns
 from lacforest._input.tables import RowStack, by_column
 from lacforest.mixture import RankMixture, diagnose
 from lacforest.mixture._forest_scores import half_scores

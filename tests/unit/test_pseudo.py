@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lacforest._growing.label import (
+from lacforest._growing.plan import (
     ceil_with_tolerance,
     floor_with_tolerance,
     pseudo_labels,
