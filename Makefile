@@ -31,8 +31,11 @@ demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, print the results 
 first-visit: $(VENV)/.ready-cli $(VENV)/.ready-visit  ## Play the first visit of a new user on two real tables
 	$(RUN) python tools/first_visit.py
 
+# Files of tests run in two processes; TEST_JOBS=0 runs them in one, which a debugger needs.
+TEST_JOBS ?= 2
+in_processes = -n $(TEST_JOBS) --dist loadfile
 test: $(VENV)/.ready-test  ## Run the whole test suite
-	$(RUN) python -m pytest
+	$(RUN) python -m pytest $(in_processes)
 
 lint: typecheck workflow-lint  ## Check types, style and workflows
 	$(RUN) ruff check .
@@ -85,7 +88,7 @@ wheel-test:  ## Install the wheel from dist/ without a compiler, and test the in
 	$(call test_dist,wheel,whl,$(no_compiler))
 	build/.venv-wheel/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	build/.venv-wheel/bin/python -m pip install --quiet --group test
-	cd build/.venv-wheel && LACFOREST_TEST_INSTALLED=1 bin/python -I -m pytest $(out_of_tree) \
+	cd build/.venv-wheel && LACFOREST_TEST_INSTALLED=1 bin/python -I -m pytest $(in_processes) $(out_of_tree) \
 	  $(addprefix $(CURDIR)/,$(WHEEL_TESTS))
 
 # With -I, these options let tests find their settings and helpers, but not the package's source tree.
@@ -110,7 +113,7 @@ endef
 # failed assertion on raw pointers aborts.
 DEBUG_TESTS ?= tests/unit tests/property
 debug-test: $(DEBUG_VENV)/.ready  ## Run unit and property tests on the bounds-checked build
-	$(call in_venv,$(DEBUG_VENV)) python -m pytest $(DEBUG_TESTS)
+	$(call in_venv,$(DEBUG_VENV)) python -m pytest $(in_processes) $(DEBUG_TESTS)
 
 # The compiled core is built with AddressSanitizer and UBSan. The interpreter is not, so the sanitizer
 # libraries are preloaded, and leak detection is off, since it would report the interpreter's leaks
@@ -151,7 +154,7 @@ FLOOR := numpy==2.0.* scipy==1.16.* scikit-learn==1.7.* joblib==1.4.*
 FLOOR_TESTS ?= tests
 floor-test: $(FLOOR_VENV)/.ready  ## Run the test suite with the oldest allowed dependencies
 	$(call in_venv,$(FLOOR_VENV)) python tools/check_floor.py $(FLOOR)
-	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(FLOOR_TESTS)
+	$(call in_venv,$(FLOOR_VENV)) python -m pytest $(in_processes) $(FLOOR_TESTS)
 
 # Few packages of the test group have wheels for free-threaded Python; older versions with wheels suffice.
 FREE_THREADED_VENV := .venv-free-threaded

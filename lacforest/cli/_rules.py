@@ -14,7 +14,6 @@ from lacforest._utils.arguments import at_least
 from lacforest.calibration import NoveltyCalibrator
 from lacforest.calibration.scores import label_rows
 from lacforest.cli._output import OutputError
-from lacforest.inspection import explain
 from lacforest.tabular import TabularModel
 
 P_VALUE, REASONS = "p_value", "reasons"
@@ -127,6 +126,9 @@ def add_reasons(
     given: argparse.Namespace, model: TabularModel, X: NDArray[np.float64], scored: Any
 ) -> None:
     """Say for rows called new which columns made them new."""
+    # Imported here, because most calls of the command give no reasons and start faster without.
+    from lacforest.inspection import explain
+
     is_new = (scored["predicted_label"] == model.forest.new_label_).to_numpy()
     reasons = np.full(len(X), "", dtype=object)
     if is_new.any():
