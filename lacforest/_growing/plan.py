@@ -15,7 +15,7 @@ from lacforest._input.parameters import check_max_features, is_int
 from lacforest._input.training_data import RowTotals
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.growth import TreeLimits
-from lacforest._tree.row_hash import sample_rows
+from lacforest._tree.row_hash import bootstrap_rows, sample_rows
 
 if TYPE_CHECKING:
     from lacforest._growing.run import CollectedTrees
@@ -287,6 +287,14 @@ class TreePlan:
     def rate(self) -> float:
         """Rows of a tree per row of the table, on average."""
         return 1.0 if self.sample is None else self.sample.rate
+
+    def labeled_rows(self, tree: int, n_labeled: int) -> NDArray[np.int64]:
+        """Labelled rows in the sample of one tree; there must be samples."""
+        assert self.sample_seeds is not None
+        seed = int(self.sample_seeds[tree])
+        if self.sample is None:
+            return bootstrap_rows(n_labeled, seed)
+        return sample_rows(0, n_labeled, seed, self.sample.chances)
 
     def take_trees(self, first: int, end: int | None = None) -> TreePlan:
         """The plan of the trees [first, end)."""

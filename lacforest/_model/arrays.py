@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,17 @@ class ForestArrays:
     def explored_values(self) -> NDArray[np.float64]:
         """vartheta_{C,k+1} of each node of Step I (Definition 1)."""
         return augmented_proportions(self.explored_counts.astype(np.float64), self.ratio)
+
+    def take_tree(self, tree: int) -> ForestArrays:
+        """One tree as a forest of its own, without what Step I knew of its nodes."""
+        first, end = self.tree_start[tree : tree + 2]
+        return replace(
+            self,
+            nodes=self.nodes[first:end],
+            tree_start=np.array([0, end - first]),
+            n_explored=np.zeros(1, dtype=np.int32),
+            explored_counts=self.explored_counts[:0],
+        )
 
     def probabilities(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
         """Mean over trees of the class distributions of each row's leaf."""

@@ -1,8 +1,9 @@
-"""Rows of trees by a hash of (row number, seed); sampling.pxd defines the hash."""
+"""Rows of trees, drawn by a hash of (row number, seed) or with replacement; see sampling.pxd."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from lacforest._tree.sampling cimport row_share, row_word, times_taken
+from lacforest._tree.sampling cimport draw_with_replacement, row_share, row_word, times_taken
+from lacforest._tree.types cimport row_t
 
 import numpy as np
 
@@ -68,6 +69,27 @@ def sample_rows(int64_t first, int64_t end, uint64_t seed, const double[::1] cha
         for i in range(end - first):
             view[i] = <uint32_t> times_taken(first + i, seed, &chances[0], n_chances)
     return np.repeat(np.arange(first, end), times)
+
+
+def bootstrap_rows(int64_t n_rows, uint64_t seed):
+    """The labelled rows that a tree with this sample seed takes, of `n_rows`, in ascending order.
+
+    Returns
+    -------
+    int64 array of shape (n_rows,)
+        Rows that are taken several times are repeated.
+    """
+    _check_rows(0, n_rows)
+    if n_rows > 0xFFFFFFFF:
+        raise ValueError(f"at most {0xFFFFFFFF} rows are supported, got {n_rows}")
+    rows = np.empty(n_rows, dtype=np.uint32)
+    times = np.empty(n_rows, dtype=np.uint32)
+    cdef row_t[::1] row_view = rows
+    cdef uint32_t[::1] time_view = times
+    if n_rows > 0:
+        with nogil:
+            draw_with_replacement(&row_view[0], 0, n_rows, &seed, &time_view[0])
+    return rows.astype(np.int64)
 
 
 def _check_rows(first, end):

@@ -12,7 +12,8 @@ from lacforest._coding.coded_table import code_table
 from lacforest._contract.checks import check_fit
 from lacforest._contract.classifier import keyword_only_fit
 from lacforest._contract.deployment import Deployment, check_theta, find_deployment
-from lacforest._growing.plan import StepPlans, draw_entropy
+from lacforest._growing.out_of_bag import out_of_bag_probabilities
+from lacforest._growing.plan import StepPlans, TreePlan, draw_entropy
 from lacforest._growing.run import Grower
 from lacforest._growing.steps import (
     Exploration,
@@ -25,17 +26,21 @@ from lacforest._growing.steps import (
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.labels import Labels
 from lacforest._input.parameters import (
+    check_bool,
     check_known_shares,
     check_max_bins,
     check_pseudo_cap,
     check_tree_parameters,
 )
 from lacforest._input.tables import reject_dask
-from lacforest._input.training_data import RowTotals, check_training_rows
+from lacforest._input.training_data import RowTotals, TrainingRows, check_training_rows
 from lacforest._utils.callbacks import report_to_callbacks
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.fitted import FittedForest
+
+# Fitted attributes of `oob_score`.
+_OUT_OF_BAG = ("oob_score_", "oob_decision_function_")
 
 
 class BaseLACForest(FittedForest):
@@ -50,6 +55,7 @@ class BaseLACForest(FittedForest):
     pseudo_cap: float | None
     max_samples: int | float | None
     max_bins: Any
+    oob_score: bool
     max_features: Any
     max_depth: int | None
     min_samples_split: int
@@ -105,7 +111,9 @@ class BaseLACForest(FittedForest):
                 )
                 rows = deployment.rows
             grower = Grower(rows, coded, self.n_jobs, self.verbose)
-            self._grow(grower, labels, deployment, entropy)
+            plan = self._grow(grower, labels, deployment, entropy)
+            if self.oob_score:
+                self._judge_out_of_bag(plan, rows)
         return self
 
     def _grow(
@@ -114,13 +122,16 @@ class BaseLACForest(FittedForest):
         labels: Labels,
         deployment: Deployment | None,
         entropy: NDArray[np.uint32],
-    ) -> None:
-        """The second half of `fit`, which a fit on Dask shares: both steps on any grower."""
+    ) -> TreePlan:
+        """The second half of `fit`, which a fit on Dask shares: both steps on any grower.
+
+        Returns the plan of the trees that predict.
+        """
         totals = grower.totals
         plans = self._plan_steps(totals, deployment, entropy)
         if deployment is None or plans.explore is None:
             self._keep(totals, labels, None, refine_plain(grower, plans.refine))
-            return
+            return plans.refine
         explored = explore(grower, plans.explore)
         if explored.made_no_split:
             warn_user(self._unexplored_message(), UserWarning)
@@ -129,6 +140,7 @@ class BaseLACForest(FittedForest):
         deployment = check_fit(deployment, *grower.checked_rows(pseudo.marked), self)
         grown = self._refine(grower, plans, explored, pseudo)
         self._keep(totals, labels, deployment, grown)
+        return plans.refine
 
     # ------------------------------------------------------------------ what the forests differ in
 
@@ -164,6 +176,12 @@ class BaseLACForest(FittedForest):
         self._check_own_parameters()
         check_pseudo_cap(self.pseudo_cap)
         check_max_bins(self.max_bins)
+        check_bool("oob_score", self.oob_score)
+        if self.oob_score and self.max_samples is None and not getattr(self, "bootstrap", False):
+            raise ValueError(
+                "oob_score=True needs trees that leave rows out: set max_samples"
+                + (" or bootstrap=True" if hasattr(self, "bootstrap") else "")
+            )
         check_known_shares(self.known_shares)
         return check_theta(self.theta)
 
@@ -191,9 +209,35 @@ class BaseLACForest(FittedForest):
         self.n_labeled_ = totals.labeled_total
         self._forest = grown.predicting
         self._explored = grown.exploring
-        # A new fit is adapted to nothing.
-        for name in ("_class_factors", "_fitted_shares", "adaptation_"):
+        # A new fit is adapted to nothing, and judges its own rows only if asked to.
+        for name in ("_class_factors", "_fitted_shares", "adaptation_", *_OUT_OF_BAG):
             self.__dict__.pop(name, None)
+
+    def _judge_out_of_bag(self, plan: TreePlan, rows: TrainingRows) -> None:
+        """Predict labelled rows by the trees that did not see them."""
+        n_labeled = rows.n_labeled
+        X = rows.table.take(np.arange(n_labeled)).table()
+        by_code = out_of_bag_probabilities(self._forest, plan, X, self.n_jobs)
+        judged = ~np.isnan(by_code[:, 0])
+        if not judged.any():
+            raise ValueError(
+                "oob_score: every tree has seen all labelled rows. Grow more trees, or give each "
+                "a smaller sample by max_samples"
+            )
+        if not judged.all():
+            warn_user(
+                f"oob_score: {(~judged).sum()} of {n_labeled} labelled rows are in the samples of "
+                "all trees. Their entries of oob_decision_function_ are NaN; more trees leave "
+                "fewer of them",
+                UserWarning,
+            )
+        order = self._column_order()
+        self.oob_decision_function_ = by_code[:, order]
+        # Ties go to the first of `classes_`, as in `predict`.
+        predicted = order[self.oob_decision_function_[judged].argmax(axis=1)]
+        is_right = predicted == rows.classes[:n_labeled][judged]
+        weight = None if rows.weight is None else rows.weight[:n_labeled][judged]
+        self.oob_score_ = float(np.average(is_right, weights=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

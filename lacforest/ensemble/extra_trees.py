@@ -97,6 +97,9 @@ class LACExtraTreesClassifier(BaseLACForest):
         Rows each child needs in Step II.
     max_samples : int, float in (0, 1] or None, default=None
         Rows of a tree of either step, as in `LACForestClassifier`.
+    oob_score : bool, default=False
+        Whether to predict each labelled row by the trees whose samples left it out, which needs
+        `max_samples`. Known rows only: how many new rows are found shows elsewhere.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column, as in `LACForestClassifier`.
     class_weight : dict, "balanced" or None, default=None
@@ -117,6 +120,8 @@ class LACExtraTreesClassifier(BaseLACForest):
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
 theta_estimator_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, estimators_, \
 n_features_in_, feature_names_in_
+        As in `LACForestClassifier`.
+    oob_score_, oob_decision_function_
         As in `LACForestClassifier`.
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of both steps of the decrease of augmented Gini (Step I) and of Gini
@@ -165,6 +170,7 @@ n_features_in_, feature_names_in_
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_samples: int | float | None = None,
+        oob_score: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
@@ -188,6 +194,7 @@ n_features_in_, feature_names_in_
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
+        self.oob_score = oob_score
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label
@@ -225,6 +232,8 @@ n_features_in_, feature_names_in_
             sample_seeds=seeds.sample,
             sample=sample,
         )
+        if self.refinement == "deepen":
+            refine = replace(refine, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample)
         return StepPlans(explore, refine, seeds)
 
     def _refine(
@@ -236,7 +245,6 @@ n_features_in_, feature_names_in_
     ) -> GrownForest:
         plan, seeds = plans.refine, plans.seeds
         if self.refinement == "deepen":
-            plan = replace(plan, seeds=seeds.of_refined_explorers(), sample_seeds=seeds.sample)
             refined, exploring = deepen(grower, plan, explored, pseudo), None
         else:
             kinds = TreeKinds.of(self.refinement, len(plan.seeds))

@@ -71,6 +71,9 @@ class LACForestClassifier(BaseLACForest):
         Rows of a tree: a share of the labelled and of the unlabelled rows, or about so many of both
         together. None takes all. Each tree takes its own rows, by a hash of the row number and the
         tree's seed; see Notes.
+    oob_score : bool, default=False
+        Whether to predict each labelled row by the trees whose samples left it out, which needs
+        `bootstrap` or `max_samples`. Known rows only: how many new rows are found shows elsewhere.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column. Columns with more distinct values are divided at their quantiles.
         None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255
@@ -135,6 +138,12 @@ class LACForestClassifier(BaseLACForest):
     feature_importances_ : ndarray of shape (n_features,)
         Mean over trees of the decrease of augmented Gini (Step I, weighted by shares of unlabelled
         rows) and of Gini (Step II, by shares of labelled and pseudo-labelled rows), normalised.
+    oob_score_ : float
+        Share of labelled rows, by weight, that get their own label from the trees that did not see
+        them. Set by ``oob_score=True``; not kept by `save`.
+    oob_decision_function_ : ndarray of shape (n_labeled, n_classes)
+        Their probabilities, in the order of the labelled rows (those of weight zero left out), with
+        the columns of `classes_`. NaN in rows that every tree has seen.
     estimators_ : sequence of TreeView
         The trees, read-only, with arrays named as in scikit-learn.
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -193,6 +202,7 @@ class LACForestClassifier(BaseLACForest):
         min_samples_leaf: int = 1,
         bootstrap: bool = False,
         max_samples: int | float | None = None,
+        oob_score: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
         pseudo_cap: float | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -212,6 +222,7 @@ class LACForestClassifier(BaseLACForest):
         self.min_samples_leaf = min_samples_leaf
         self.bootstrap = bootstrap
         self.max_samples = max_samples
+        self.oob_score = oob_score
         self.max_bins = max_bins
         self.pseudo_cap = pseudo_cap
         self.class_weight = class_weight
