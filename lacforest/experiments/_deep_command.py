@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from lacforest._utils.arguments import at_least, names, positive
+from lacforest._utils.arguments import at_least, names, numbers, positive
 from lacforest.experiments import _deep, _deep_table
 from lacforest.experiments._deep_paper import USUAL_SIZES
 from lacforest.experiments._deep_tables import deep_rows, deep_sweep_rows, draw_deep_sweep
-from lacforest.experiments._experiment import Experiment, add_common, add_figure, measure
+from lacforest.experiments._experiment import Experiment, MistakeError, add_common, add_figure, measure
 from lacforest.experiments._tables import render
 
 _DESCRIPTION = (
@@ -38,6 +38,7 @@ def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -
     add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
     add_common(parser, name, "threads of torch")
     if has_figure:
+        add("--values", type=numbers, metavar="LIST", help="some of the values, with commas")
         add_figure(parser)
 
 
@@ -56,7 +57,6 @@ def _sizes(
 
 def _measure(given: argparse.Namespace, points: tuple[_deep.Point, ...]) -> _deep.Results:
     options = _deep.DeepOptions(
-        name=given.experiment,
         datasets=given.datasets,
         points=points,
         n_choices=given.choices,
@@ -80,6 +80,11 @@ def _run_table(given: argparse.Namespace) -> str:
 
 
 def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
+    if given.values is not None:
+        try:
+            sweep = sweep.at(given.values)
+        except ValueError as error:
+            raise MistakeError(str(error)) from error
     results = _measure(given, sweep.points)
     if given.figure is not None:
         draw_deep_sweep(results, sweep, given.figure)

@@ -175,7 +175,6 @@ class TableExperiment:
         self._options = options
         self._images = DeepExperiment(
             DeepOptions(
-                "deep-table",
                 options.datasets,
                 sizes=options.all_sizes,
                 seed=options.seed,

@@ -98,6 +98,32 @@ def test_risks_use_weights(given_batch):
             assert_allclose(value, expected[name], rtol=1e-9, atol=1e-12)
 
 
+@given(logit_batches(), st.lists(st.floats(0.1, 1.0), min_size=3, max_size=3))
+def test_weights_by_class_give_the_risk_at_other_shares(given_batch, masses):
+    """A row of class k weighs its share in deployment over its share among labelled rows."""
+    batch, theta = given_batch
+    counts = batch.codes.bincount(minlength=3).tolist()
+    total = sum(mass for mass, count in zip(masses, counts, strict=True) if count)
+    shares = {k: masses[k] / total for k in range(3) if counts[k]}
+    factor = [shares.get(k, 0.0) * len(batch.codes) / max(1, counts[k]) for k in range(3)]
+    weight = torch.tensor(factor, dtype=torch.float64)[batch.codes]
+    weighted = Batch(batch.rows, batch.codes, weight, True)
+    for objective, loss in (
+        (
+            PenalisedBatchRisk(theta, 0.7, 1.0, 3.0),
+            lambda row, k: naive.generalised_cross_entropy(row, k, 0.7),
+        ),
+        (
+            NonNegativeRisk(theta, "logistic"),
+            lambda row, k: naive.one_versus_rest(row, k, "logistic"),
+        ),
+    ):
+        found = objective(identity, weighted)
+        a, b = naive.new_class_risks_by_shares(*as_lists(batch), theta, shares, loss)
+        assert_allclose(found["known_risk"], a, rtol=1e-9)
+        assert_allclose(found["new_risk"], b, rtol=1e-9, atol=1e-12)
+
+
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 8))
 def test_openmax_revision(seed, n_outputs, alpha):
     rng = np.random.default_rng(seed)

@@ -89,9 +89,9 @@ def test_figures_of_the_paper():
 
 
 def test_sizes_of_the_paper():
-    options = DeepOptions("deep", ["svhn"])
+    options = DeepOptions(["svhn"])
     assert options.sizes_of("svhn") == (4500, 3000, 100)
     assert options.sizes_of("cifar10") == (5000, 900, 100)
     assert options.sizes_of("cifar10-subset") == (5000, 900, 100)
     assert options.sizes_of("fmnist") == (4000, 1000, 100)
-    assert DeepOptions("deep", ["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)
+    assert DeepOptions(["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)
