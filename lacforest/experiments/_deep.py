@@ -165,6 +165,13 @@ class ImageSplit:
     y_test: NDArray[np.intp]
     theta: float
 
+    def flattened(self) -> ImageSplit:
+        """The same rows as tables of pixels."""
+        labeled, unlabeled, test = (
+            images.reshape(len(images), -1) for images in (self.labeled, self.unlabeled, self.test)
+        )
+        return replace(self, labeled=labeled, unlabeled=unlabeled, test=test)
+
 
 class DeepExperiment:
     """The experiment; the constructor loads the images, so that mistakes are found at once.

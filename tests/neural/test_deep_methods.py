@@ -266,7 +266,7 @@ def test_known_images_are_learned(name):
     # Without a threshold, "new" competes with the known classes and takes longer to learn.
     model = fit(make(name, **({"threshold": 1e9} if has_threshold else {"epochs": 30})))
     assert (model.predict(IMAGES) == IMAGE_LABELS).mean() > 0.9
-    if hasattr(model, "generated_"):
+    if name in ("GOpenMaxClassifier", "OSRCIClassifier"):
         assert model.generated_.shape == (40, 1, 8, 8)
         assert np.isfinite(model.generated_).all()
         assert ((model.generated_ >= 0) & (model.generated_ <= 1)).all()
@@ -314,6 +314,22 @@ def test_resume_is_the_same_as_never_stopped(name, parameters, tmp_path):
     resumed = fit(make(name, **parameters, resume=True))
     assert resumed.history_ == whole.history_
     assert_array_equal(resumed.novelty_score(IMAGES), whole.novelty_score(IMAGES))
+    if hasattr(whole, "generated_"):
+        assert_array_equal(resumed.generated_, whole.generated_)
+
+
+def test_confusing_samples_are_kept(tmp_path):
+    model = fit(make("ARPLClassifier", confusing_samples=True))
+    made = model.generated_
+    assert made.shape == (256, 1, 8, 8)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert np.unique(made.round(3), axis=0).shape[0] > 200
+    model.save(tmp_path / "model")
+    assert_array_equal(baselines.ARPLClassifier.load(tmp_path / "model").generated_, made)
+    again = fit(model.set_params(confusing_samples=False))
+    assert again.generated_ is None
+    again.save(tmp_path / "plain")
+    assert baselines.ARPLClassifier.load(tmp_path / "plain").generated_ is None
 
 
 @pytest.mark.parametrize("name", METHODS)
