@@ -40,6 +40,11 @@ def positive(text: str) -> float:
     return value
 
 
+def numbers(text: str) -> list[float]:
+    """Positive numbers separated by commas."""
+    return [positive(part) for part in names(text)]
+
+
 def n_jobs(text: str) -> int:
     """Number of threads or processes, as in joblib."""
     value = at_least(-1)(text)

@@ -11,7 +11,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,15 @@ class DeepSweep:
     points: tuple[Point, ...]
     value: Callable[[Point], float]
 
+    def at(self, values: Sequence[float]) -> DeepSweep:
+        """The sweep at some of its values only."""
+        by_value = {self.value(point): point for point in self.points}
+        for value in values:
+            if value not in by_value:
+                known = ", ".join(f"{one:g}" for one in by_value)
+                raise ValueError(f"{self.name} has no value {value:g}: its values are {known}")
+        return replace(self, points=tuple(by_value[value] for value in sorted(set(values))))
+
 
 LAMBDA = DeepSweep(
     "deep-lambda",
@@ -71,8 +80,6 @@ class DeepOptions:
 
     Parameters
     ----------
-    name : str
-        Name of the experiment, which is stored in the results file.
     datasets : list of str
     points : list of Point
     n_choices : int
@@ -94,7 +101,6 @@ class DeepOptions:
     folder : path or None
     """
 
-    name: str
     datasets: Sequence[str]
     points: Sequence[Point] = (Point(),)
     n_choices: int = 5
@@ -115,9 +121,12 @@ class DeepOptions:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """Settings that results depend on, apart from the key of the job."""
+        """Settings that results depend on, apart from the key of the job.
+
+        The table and the sweeps train the same forests, so they can share one results file.
+        """
         return {
-            "experiment": self.name,
+            "experiment": "deep",
             "lacforest": __version__,
             "seed": self.seed,
             "sizes": None if self.sizes is None else list(self.sizes),
@@ -155,6 +164,13 @@ class ImageSplit:
     test: NDArray[Any]
     y_test: NDArray[np.intp]
     theta: float
+
+    def flattened(self) -> ImageSplit:
+        """The same rows as tables of pixels."""
+        labeled, unlabeled, test = (
+            images.reshape(len(images), -1) for images in (self.labeled, self.unlabeled, self.test)
+        )
+        return replace(self, labeled=labeled, unlabeled=unlabeled, test=test)
 
 
 class DeepExperiment:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from lacforest._utils.arguments import at_least, names, positive
-from lacforest.experiments import _deep, _deep_table
+from lacforest._utils.arguments import at_least, names, numbers, positive
+from lacforest.experiments import _deep, _deep_samples, _deep_table
 from lacforest.experiments._deep_paper import USUAL_SIZES
 from lacforest.experiments._deep_tables import deep_rows, deep_sweep_rows, draw_deep_sweep
-from lacforest.experiments._experiment import Experiment, add_common, add_figure, measure
+from lacforest.experiments._experiment import Experiment, MistakeError, add_common, add_figure, measure
 from lacforest.experiments._tables import render
 
 _DESCRIPTION = (
@@ -38,6 +38,7 @@ def _add_options(name: str, has_figure: bool, parser: argparse.ArgumentParser) -
     add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
     add_common(parser, name, "threads of torch")
     if has_figure:
+        add("--values", type=numbers, metavar="LIST", help="some of the values, with commas")
         add_figure(parser)
 
 
@@ -56,7 +57,6 @@ def _sizes(
 
 def _measure(given: argparse.Namespace, points: tuple[_deep.Point, ...]) -> _deep.Results:
     options = _deep.DeepOptions(
-        name=given.experiment,
         datasets=given.datasets,
         points=points,
         n_choices=given.choices,
@@ -80,6 +80,11 @@ def _run_table(given: argparse.Namespace) -> str:
 
 
 def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
+    if given.values is not None:
+        try:
+            sweep = sweep.at(given.values)
+        except ValueError as error:
+            raise MistakeError(str(error)) from error
     results = _measure(given, sweep.points)
     if given.figure is not None:
         draw_deep_sweep(results, sweep, given.figure)
@@ -87,20 +92,26 @@ def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
     return render(columns, rows, {}, given.format)
 
 
-def _add_table_options(parser: argparse.ArgumentParser) -> None:
+def _add_table_options(name: str, methods: tuple[str, ...], parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--datasets", type=names, default="mnist,fmnist", help="names, with commas")
-    add("--methods", type=names, default=",".join(_deep_table.ALL_METHODS), help="with commas")
+    add("--methods", type=names, default=",".join(methods), help="with commas")
     _add_sizes(parser)
     add("--reduced", action="store_true", help="few images and epochs, for CPUs")
     add("--epochs", type=at_least(1), help="epochs, by default those of each method")
     add("--theta", choices=("estimated", "true"), default="estimated", help="what methods use")
     add("--device", default="auto", help="cpu, cuda, mps; auto is a GPU if there is one")
-    add_common(parser, "deep-table", "jobs at once")
+    add_common(parser, name, "jobs at once")
 
 
-def _run_all_methods(given: argparse.Namespace) -> str:
-    options = _deep_table.TableOptions(
+def _add_sample_options(parser: argparse.ArgumentParser) -> None:
+    _add_table_options("deep-samples", _deep_samples.SAMPLED_METHODS, parser)
+    add_figure(parser)
+
+
+def _table_options(given: argparse.Namespace) -> _deep_table.TableOptions:
+    return _deep_table.TableOptions(
+        name=given.experiment,
         datasets=given.datasets,
         methods=given.methods,
         n_choices=given.choices,
@@ -113,8 +124,19 @@ def _run_all_methods(given: argparse.Namespace) -> str:
         seed=given.seed,
         folder=given.data,
     )
-    results = measure(_deep_table.TableExperiment, options, given)
+
+
+def _run_all_methods(given: argparse.Namespace) -> str:
+    results = measure(_deep_table.TableExperiment, _table_options(given), given)
     columns, rows = _deep_table.table_rows(results)
+    return render(columns, rows, {}, given.format)
+
+
+def _run_samples(given: argparse.Namespace) -> str:
+    results = measure(_deep_samples.SampleExperiment, _table_options(given), given)
+    if given.figure is not None:
+        _deep_samples.draw_samples(results, given.figure)
+    columns, rows = _deep_samples.sample_rows(results)
     return render(columns, rows, {}, given.format)
 
 
@@ -126,8 +148,19 @@ DEEP_TABLE = Experiment(
         "the paper are in brackets. Needs the extra [deep]."
     ),
     example="--reduced --theta true --choices 3 --jobs 2",
-    add_options=_add_table_options,
+    add_options=partial(_add_table_options, "deep-table", _deep_table.ALL_METHODS),
     run=_run_all_methods,
+)
+DEEP_SAMPLES = Experiment(
+    name="deep-samples",
+    help="images that the generators of G-OpenMax, OSRCI and ARPL+CS make",
+    description=(
+        "Trains the methods and compares distances between generated images with those between "
+        "real ones; --figure shows some of both. Needs the extra [deep]."
+    ),
+    example="--reduced --choices 1 --figure samples.png",
+    add_options=_add_sample_options,
+    run=_run_samples,
 )
 DEEP = Experiment(
     name="deep",

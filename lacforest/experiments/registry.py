@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lacforest.experiments._confirmed import CONFIRMED
-from lacforest.experiments._deep_command import DEEP, DEEP_SWEEPS, DEEP_TABLE
+from lacforest.experiments._deep_command import DEEP, DEEP_SAMPLES, DEEP_SWEEPS, DEEP_TABLE
 from lacforest.experiments._experiment import Experiment
 from lacforest.experiments._learning_command import ABLATION, SWEEPS, TABLE1
 from lacforest.experiments._life_command import ADAPT, DECISIONS, GROUPS, PROMOTE
@@ -28,5 +28,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         DEEP,
         *DEEP_SWEEPS,
         DEEP_TABLE,
+        DEEP_SAMPLES,
     )
 }

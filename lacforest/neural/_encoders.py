@@ -110,7 +110,9 @@ def _channels_last(images: Tensor) -> Tensor:
 def _store_channels_last(layers: nn.Sequential) -> None:
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
-            layer.weight.data = layer.weight.data.contiguous(memory_format=torch.channels_last)
+            # `contiguous` would leave weights of one input channel as they are, and then the output
+            # of the layer, whose order follows the weights, would be channels first.
+            layer.weight.data = layer.weight.data.to(memory_format=torch.channels_last)
 
 
 class CNNEncoder(nn.Module):

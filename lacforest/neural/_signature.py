@@ -1,7 +1,8 @@
 """Constructors that pass training parameters on: their full signature and documentation.
 
 scikit-learn reads the parameters of an estimator from the signature of its constructor. Networks
-share two dozen of them; each class lists its own ones and passes the rest on by keyword.
+share two dozen of them; each class lists its own ones and passes the rest on by keyword. Marks in
+docstrings stand for passages that classes share.
 """
 
 from __future__ import annotations
@@ -9,9 +10,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-SHARED_MARK = "    <training parameters>"
-
-SHARED_TEXT = """\
+_TRAINING_TEXT = """\
     encoder : {"auto", "mlp", "cnn", "vgg16"}, torch.nn.Module or callable, default="auto"
         Network that makes the features. "auto" is "mlp" for tables, "vgg16" for 32 x 32 colour
         images and "cnn" for all others. A module is copied, and training starts from its weights; a
@@ -68,6 +67,32 @@ SHARED_TEXT = """\
     verbose : int, default=0
         Show progress if positive: a bar on a terminal (with tqdm), one line per epoch elsewhere."""
 
+_DEPLOYMENT_TEXT = """\
+    theta : "auto", float in (0, 1) or estimator, default="auto"
+        Share of unlabelled rows that are new, as in `DeepLACForestClassifier`.
+    known_shares : "auto", "labeled", array-like or dict, default="auto"
+        Shares of the known classes in deployment, as in `DeepLACForestClassifier`: the labelled
+        part of the risk is weighted to them. "labeled" is the method as published."""
+
+_RISK_ATTRIBUTES = """\
+    module_ : torch.nn.Module
+        The trained network: ``encoder`` and ``head``.
+    history_ : dict of list
+        ``learning_rate``, ``loss``, ``known_risk``, ``new_risk`` and, where there were validation
+        rows, ``accuracy``; one entry per epoch.
+    n_epochs_, best_epoch_, input_shape_ : as in `DeepLACForestClassifier`
+    theta_, theta_interval_, theta_estimator_ : as in `lacforest.LACForestClassifier`
+    known_shares_, known_shares_interval_, share_shift_ : as in `lacforest.LACForestClassifier`
+    classes_, known_classes_, new_label_, new_class_index_ : as in `lacforest.LACForestClassifier`
+    n_features_in_, feature_names_in_ : as in scikit-learn"""
+
+# Passages of docstrings, by the line that they take the place of.
+SHARED_TEXTS = {
+    "    <training parameters>": _TRAINING_TEXT,
+    "    <deployment parameters>": _DEPLOYMENT_TEXT,
+    "    <attributes of a risk>": _RISK_ATTRIBUTES,
+}
+
 
 def complete_constructor(cls: Any, defaults: dict[str, Any]) -> None:
     """Give a constructor that takes ``**training`` the signature that it has in fact.
@@ -96,9 +121,9 @@ def complete_constructor(cls: Any, defaults: dict[str, Any]) -> None:
     # Parameters of one class may be positional where those of its base are by keyword only.
     own.sort(key=lambda parameter: parameter.kind)
     cls.__init__.__signature__ = inspect.Signature(own)
-    if cls.__doc__ and SHARED_MARK in cls.__doc__:
-        text = SHARED_TEXT
-        for parameter in own:
-            shown = repr(parameter.default).replace("'", '"')
-            text = text.replace("{" + parameter.name + "}", shown)
-        cls.__doc__ = cls.__doc__.replace(SHARED_MARK, text)
+    for mark, text in SHARED_TEXTS.items():
+        if cls.__doc__ and mark in cls.__doc__:
+            for parameter in own:
+                shown = repr(parameter.default).replace("'", '"')
+                text = text.replace("{" + parameter.name + "}", shown)
+            cls.__doc__ = cls.__doc__.replace(mark, text)

@@ -29,6 +29,7 @@ def test_names():
         "deep-lambda",
         "deep-depth",
         "deep-table",
+        "deep-samples",
     ]
     assert all(name == experiment.name for name, experiment in EXPERIMENTS.items())
 

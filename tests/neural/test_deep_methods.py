@@ -98,6 +98,32 @@ def test_risks_use_weights(given_batch):
             assert_allclose(value, expected[name], rtol=1e-9, atol=1e-12)
 
 
+@given(logit_batches(), st.lists(st.floats(0.1, 1.0), min_size=3, max_size=3))
+def test_weights_by_class_give_the_risk_at_other_shares(given_batch, masses):
+    """A row of class k weighs its share in deployment over its share among labelled rows."""
+    batch, theta = given_batch
+    counts = batch.codes.bincount(minlength=3).tolist()
+    total = sum(mass for mass, count in zip(masses, counts, strict=True) if count)
+    shares = {k: masses[k] / total for k in range(3) if counts[k]}
+    factor = [shares.get(k, 0.0) * len(batch.codes) / max(1, counts[k]) for k in range(3)]
+    weight = torch.tensor(factor, dtype=torch.float64)[batch.codes]
+    weighted = Batch(batch.rows, batch.codes, weight, True)
+    for objective, loss in (
+        (
+            PenalisedBatchRisk(theta, 0.7, 1.0, 3.0),
+            lambda row, k: naive.generalised_cross_entropy(row, k, 0.7),
+        ),
+        (
+            NonNegativeRisk(theta, "logistic"),
+            lambda row, k: naive.one_versus_rest(row, k, "logistic"),
+        ),
+    ):
+        found = objective(identity, weighted)
+        a, b = naive.new_class_risks_by_shares(*as_lists(batch), theta, shares, loss)
+        assert_allclose(found["known_risk"], a, rtol=1e-9)
+        assert_allclose(found["new_risk"], b, rtol=1e-9, atol=1e-12)
+
+
 @given(st.integers(0, 2**31), st.integers(1, 6), st.integers(1, 8))
 def test_openmax_revision(seed, n_outputs, alpha):
     rng = np.random.default_rng(seed)
@@ -240,7 +266,7 @@ def test_known_images_are_learned(name):
     # Without a threshold, "new" competes with the known classes and takes longer to learn.
     model = fit(make(name, **({"threshold": 1e9} if has_threshold else {"epochs": 30})))
     assert (model.predict(IMAGES) == IMAGE_LABELS).mean() > 0.9
-    if hasattr(model, "generated_"):
+    if name in ("GOpenMaxClassifier", "OSRCIClassifier"):
         assert model.generated_.shape == (40, 1, 8, 8)
         assert np.isfinite(model.generated_).all()
         assert ((model.generated_ >= 0) & (model.generated_ <= 1)).all()
@@ -288,6 +314,22 @@ def test_resume_is_the_same_as_never_stopped(name, parameters, tmp_path):
     resumed = fit(make(name, **parameters, resume=True))
     assert resumed.history_ == whole.history_
     assert_array_equal(resumed.novelty_score(IMAGES), whole.novelty_score(IMAGES))
+    if hasattr(whole, "generated_"):
+        assert_array_equal(resumed.generated_, whole.generated_)
+
+
+def test_confusing_samples_are_kept(tmp_path):
+    model = fit(make("ARPLClassifier", confusing_samples=True))
+    made = model.generated_
+    assert made.shape == (256, 1, 8, 8)
+    assert ((made >= 0) & (made <= 1)).all()
+    assert np.unique(made.round(3), axis=0).shape[0] > 200
+    model.save(tmp_path / "model")
+    assert_array_equal(baselines.ARPLClassifier.load(tmp_path / "model").generated_, made)
+    again = fit(model.set_params(confusing_samples=False))
+    assert again.generated_ is None
+    again.save(tmp_path / "plain")
+    assert baselines.ARPLClassifier.load(tmp_path / "plain").generated_ is None
 
 
 @pytest.mark.parametrize("name", METHODS)

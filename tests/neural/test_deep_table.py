@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lacforest.experiments import _deep_table, command
+from lacforest.experiments import _deep_samples, _deep_table, command
 from lacforest.experiments._deep import DeepOptions
 from lacforest.experiments._deep_paper import FIGURES, METHODS, paper_figure
 
@@ -63,7 +63,7 @@ def test_unknown_methods(folder, capsys):
 
 
 @pytest.mark.parametrize("reduced", [True, False])
-@pytest.mark.parametrize("method", _deep_table.ALL_METHODS)
+@pytest.mark.parametrize("method", [*_deep_table.ALL_METHODS, "ARPL+CS"])
 def test_every_method_can_be_made(method, reduced):
     options = _deep_table.TableOptions(["mnist"], reduced=reduced, device="cpu")
     made = _deep_table.make_method(method, options, 0.4, 1)
@@ -72,6 +72,37 @@ def test_every_method_can_be_made(method, reduced):
         assert made.epochs == 10
     if "theta" in made.get_params():
         assert made.theta == 0.4
+    if "confusing_samples" in made.get_params():
+        assert made.confusing_samples == (method == "ARPL+CS")
+
+
+def test_generated_images_are_shown_beside_real_ones(folder, capsys, monkeypatch):
+    monkeypatch.setattr(_deep_samples, "_N_SHOWN", 5)
+    figure = folder / "samples.png"
+    words = ["--reduced", "--datasets", "toy", "--choices", "1", "--methods", "ARPL+CS"]
+    words += ["--data", str(folder), "--results", str(folder / "s.jsonl"), "--device", "cpu"]
+    given = ["deep-samples", *words, "--theta", "true", "--figure", str(figure)]
+    assert command.main(given) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:4] == ["toy", "choice", "1", "ARPL+CS"]
+    (line,) = (folder / "s.jsonl").read_text().splitlines()[1:]
+    result = json.loads(line)["result"]
+    assert np.array(result["images"]).shape == (5, 1, 28, 28)
+    real = np.array(result["real_images"])
+    assert real.max() == 255  # the brightest pixel; the toy's are below 256
+    assert figure.stat().st_size > 5_000
+    assert command.main([*given, "--methods", "Softmax-T"]) == 2
+    assert "'Softmax-T' generates no images: methods are G-OpenMax" in capsys.readouterr().err
+
+
+def test_distances_of_generated_images():
+    rng = np.random.default_rng(0)
+    labeled, real = (rng.random((50, 1, 4, 4)) for _ in range(2))
+    found = _deep_samples._compare(real, real, labeled)
+    assert found == {"variety": 1.0, "strangeness": 1.0}
+    alike = np.repeat(real[:1], 50, axis=0)
+    assert _deep_samples._compare(alike, real, labeled)["variety"] == 0.0
+    assert _deep_samples._compare(labeled, real, labeled)["strangeness"] == 0.0
+    assert _deep_samples._compare(3 * real, real, labeled)["strangeness"] > 2
 
 
 def test_figures_of_the_paper():
@@ -89,9 +120,9 @@ def test_figures_of_the_paper():
 
 
 def test_sizes_of_the_paper():
-    options = DeepOptions("deep", ["svhn"])
+    options = DeepOptions(["svhn"])
     assert options.sizes_of("svhn") == (4500, 3000, 100)
     assert options.sizes_of("cifar10") == (5000, 900, 100)
     assert options.sizes_of("cifar10-subset") == (5000, 900, 100)
     assert options.sizes_of("fmnist") == (4000, 1000, 100)
-    assert DeepOptions("deep", ["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)
+    assert DeepOptions(["svhn"], sizes=(1, 2, 3)).sizes_of("svhn") == (1, 2, 3)

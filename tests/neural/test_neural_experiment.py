@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 
 def options(folder, **changed):
-    given = {"name": "deep", "datasets": ["toy"], "n_choices": 1, "sizes": SIZES, "epochs": 2}
+    given = {"datasets": ["toy"], "n_choices": 1, "sizes": SIZES, "epochs": 2}
     given |= {"learning_rate": 0.1, "estimate_theta": False, "device": "cpu", "folder": folder}
     return DeepOptions(**given | changed)
 
@@ -157,6 +157,20 @@ def test_sweeps_and_their_figure(folder, capsys):
     assert figure.stat().st_size > 5_000
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines[1:]] == ["2", "3", "4", "5", "6", "7", "8"]
+
+
+def test_a_sweep_at_some_values_shares_the_results_of_the_table(folder, capsys):
+    short = ["--fast", "--epochs", "1", "--choices", "1"]
+    assert run(folder, "deep", *short)[0] == 0
+    code, results = run(folder, "deep-lambda", *short, "--values", "2,1")
+    assert code == 0
+    lines = results.read_text().splitlines()
+    assert [json.loads(line)["key"] for line in lines[1:]] == ["toy/0/1/6", "toy/0/2/6"]
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in shown[-2:]] == ["1", "2"]
+    assert run(folder, "deep-depth", *short, "--values", "6,9")[0] == 2
+    expected = "deep-depth has no value 9: its values are 2, 3, 4, 5, 6, 7, 8"
+    assert expected in capsys.readouterr().err
 
 
 def fake(dataset, choice, point, accuracy):

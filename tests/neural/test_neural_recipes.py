@@ -19,6 +19,7 @@ from neural_toys import (
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest.neural import DeepLACForestClassifier, HybridLACForestClassifier
+from lacforest.neural._encoders import make_encoder
 from lacforest.neural._optimizers import find_precision
 
 
@@ -113,6 +114,14 @@ def test_precision_by_device():
     assert find_precision("float32", cpu) is None
     assert find_precision("bfloat16", cpu) == torch.bfloat16
     assert find_precision("auto", cpu) in (None, torch.bfloat16)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_convolutions_run_channels_last(channels):
+    """Pooling of images in the other order takes half of the time of a step."""
+    encoder = make_encoder("cnn", (channels, 8, 8), ())
+    images = torch.rand(4, channels, 8, 8)
+    assert encoder.layers[0](images).is_contiguous(memory_format=torch.channels_last)
 
 
 def test_features_are_those_of_the_encoder():

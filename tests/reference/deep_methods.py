@@ -32,6 +32,19 @@ def new_class_risks(labeled, y, unlabeled, theta, loss):
     return risk_a, risk_b
 
 
+def new_class_risks_by_shares(labeled, y, unlabeled, theta, shares, loss):
+    """A and B where class k has the share shares[k] of the known rows of deployment."""
+    new = len(labeled[0]) - 1
+    risk_a = risk_of_known_called_new = 0.0
+    for k, share in shares.items():
+        rows = [row for row, label in zip(labeled, y, strict=True) if label == k]
+        risk_a += (1 - theta) * share * sum(loss(row, k) for row in rows) / len(rows)
+        called_new = sum(loss(row, new) for row in rows) / len(rows)
+        risk_of_known_called_new += (1 - theta) * share * called_new
+    risk_of_unlabeled = sum(loss(row, new) for row in unlabeled) / len(unlabeled)
+    return risk_a, risk_of_unlabeled - risk_of_known_called_new
+
+
 def openmax(row, outlier_shares, alpha):
     """Logits of "new" and of the classes, revised."""
     order = sorted(range(len(row)), key=lambda k: -row[k])

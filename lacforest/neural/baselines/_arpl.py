@@ -14,10 +14,16 @@ from lacforest.neural._evaluation import predict_logits
 from lacforest.neural._module import EncoderWithHead
 from lacforest.neural._network_rows import NetworkRows
 from lacforest.neural._objective import Batch, Objective, wide
+from lacforest.neural._randomness import seed_generators
 from lacforest.neural._rows import Rows
 from lacforest.neural._settings import check_bool, check_real
 from lacforest.neural.baselines._confusing import ConfusingSamples
+from lacforest.neural.baselines._generative import check_generated
 from lacforest.neural.baselines._method import ThresholdMethod
+
+# A number beyond any epoch, to seed the rows that are kept.
+_OF_SAMPLES = 2**32 - 7
+_N_SAMPLES = 256
 
 
 class ReciprocalPoints(nn.Module):
@@ -131,6 +137,8 @@ class ARPLClassifier(ThresholdMethod):
     Attributes
     ----------
     threshold_ : float
+    generated_ : ndarray or None
+        With `confusing_samples`, 256 generated rows after the last epoch, in the shape of the rows.
     module_ : torch.nn.Module
         The trained network: ``encoder`` and ``head``, which has the points.
     history_ : dict of list
@@ -181,11 +189,35 @@ class ARPLClassifier(ThresholdMethod):
         return EncoderWithHead(encoder, n_features, ReciprocalPoints(n_features, n_known))
 
     def _objective(self, module: nn.Module, rows: NetworkRows) -> Objective:
-        confusing = None
+        self._confusing = None
         if self.confusing_samples:
             device = next(module.parameters()).device
-            confusing = ConfusingSamples(rows.labeled, float(self.confusion_weight), device)
-        return ReciprocalObjective(float(self.hinge_weight), float(self.temperature), confusing)
+            self._confusing = ConfusingSamples(rows.labeled, float(self.confusion_weight), device)
+        return ReciprocalObjective(
+            float(self.hinge_weight), float(self.temperature), self._confusing
+        )
+
+    def _refine(
+        self, module: nn.Module, rows: NetworkRows, entropy: list[int], device: torch.device
+    ) -> nn.Module:
+        confusing = self._confusing
+        del self._confusing
+        self.generated_: NDArray[Any] | None = None
+        if confusing is not None:
+            seed_generators(device, [*entropy, _OF_SAMPLES])
+            self.generated_ = confusing.samples(_N_SAMPLES).numpy()
+        return module
+
+    def _tensors(self) -> dict[str, NDArray[Any]]:
+        generated = {} if self.generated_ is None else {"generated": self.generated_}
+        return super()._tensors() | generated
+
+    def _restore_tensors(self, tensors: dict[str, NDArray[Any]], n_known: int) -> None:
+        super()._restore_tensors(tensors, n_known)
+        generated = tensors.get("generated")
+        self.generated_ = (
+            None if generated is None else check_generated(generated, self.input_shape_)
+        )
 
     def _scores(
         self, rows: Rows, device: torch.device

@@ -99,6 +99,12 @@ class ConfusingSamples:
         loss.backward()
         of_generator.step()
 
+    def samples(self, n_rows: int) -> Tensor:
+        """Generated rows, in the units of the rows."""
+        device = next(self._generator.parameters()).device
+        with torch.no_grad():
+            return self._scale.restored(self._generate(n_rows, device)).cpu()
+
     def tensors(self) -> dict[str, Tensor]:
         """Weights and state of the optimisers, for checkpoints."""
         found: dict[str, Tensor] = {}

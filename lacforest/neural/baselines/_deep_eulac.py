@@ -27,21 +27,12 @@ class DeepEULACClassifier(NewClassMethod):
     loss : {"logistic", "sigmoid"}, default="logistic"
         Binary loss: logistic on the outputs, or, as in a public program, sigmoid on the softmax of
         the outputs scaled to [-1, 1]. With the latter, training may collapse to "all new".
-    theta : "auto", float in (0, 1) or estimator, default="auto"
-        Share of unlabelled rows that are new, as in `DeepLACForestClassifier`.
+    <deployment parameters>
     <training parameters>
 
     Attributes
     ----------
-    module_ : torch.nn.Module
-        The trained network: ``encoder`` and ``head``.
-    history_ : dict of list
-        ``learning_rate``, ``loss``, ``known_risk``, ``new_risk`` and, where there were validation
-        rows, ``accuracy``; one entry per epoch.
-    n_epochs_, best_epoch_, input_shape_ : as in `DeepLACForestClassifier`
-    theta_, theta_interval_, theta_estimator_ : as in `lacforest.LACForestClassifier`
-    classes_, known_classes_, new_label_, new_class_index_ : as in `lacforest.LACForestClassifier`
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    <attributes of a risk>
 
     References
     ----------
@@ -49,14 +40,9 @@ class DeepEULACClassifier(NewClassMethod):
        Augmented Classes", NeurIPS 2020.
     """
 
-    _DEFAULTS: ClassVar[dict[str, Any]] = {
-        "optimizer": "adam",
-        "learning_rate": 1e-3,
-        "final_learning_rate": 1e-5,
-        "weight_decay": 1e-4,
-    }
     # Settings of a public program: the authors' own are not published.
     _PAPER_TABLE: ClassVar[dict[str, Any]] = {
+        "known_shares": "labeled",
         "loss": "sigmoid",
         "batch_norm": False,
         "epochs": 400,

@@ -28,21 +28,12 @@ class DeepGLACClassifier(NewClassMethod):
         Weight of the penalty on a negative risk of new rows.
     penalty_power : float, default=3.0
         Power of the negative part in the penalty, at least 1. Defaults are the authors' for MNIST.
-    theta : "auto", float in (0, 1) or estimator, default="auto"
-        Share of unlabelled rows that are new, as in `DeepLACForestClassifier`.
+    <deployment parameters>
     <training parameters>
 
     Attributes
     ----------
-    module_ : torch.nn.Module
-        The trained network: ``encoder`` and ``head``.
-    history_ : dict of list
-        ``learning_rate``, ``loss``, ``known_risk``, ``new_risk`` and, where there were validation
-        rows, ``accuracy``; one entry per epoch.
-    n_epochs_, best_epoch_, input_shape_ : as in `DeepLACForestClassifier`
-    theta_, theta_interval_, theta_estimator_ : as in `lacforest.LACForestClassifier`
-    classes_, known_classes_, new_label_, new_class_index_ : as in `lacforest.LACForestClassifier`
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    <attributes of a risk>
 
     References
     ----------
@@ -50,13 +41,8 @@ class DeepGLACClassifier(NewClassMethod):
        Estimator for Learning with Augmented Classes", AAAI 2023.
     """
 
-    _DEFAULTS: ClassVar[dict[str, Any]] = {
-        "optimizer": "adam",
-        "learning_rate": 1e-3,
-        "final_learning_rate": 1e-5,
-        "weight_decay": 1e-4,
-    }
     _PAPER_TABLE: ClassVar[dict[str, Any]] = {
+        "known_shares": "labeled",
         "batch_norm": False,
         "epochs": 200,
         "batch_size": 500,

@@ -12,6 +12,13 @@ from lacforest.neural.baselines._generation import check_generator
 from lacforest.neural.baselines._method import ThresholdMethod
 
 
+def check_generated(generated: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Generated rows of a file, if they can be rows of this shape."""
+    if generated.shape[1:] != shape or not np.isfinite(generated).all():
+        raise ValueError(f"generated rows are not finite, or not of shape {shape}")
+    return generated
+
+
 class GenerativeMethod(ThresholdMethod):
     """Base of the methods that train on generated rows."""
 
@@ -47,7 +54,4 @@ class GenerativeMethod(ThresholdMethod):
 
     def _restore_tensors(self, tensors: dict[str, NDArray[Any]], n_known: int) -> None:
         super()._restore_tensors(tensors, n_known)
-        generated = tensors["generated"]
-        if generated.shape[1:] != self.input_shape_ or not np.isfinite(generated).all():
-            raise ValueError(f"generated rows are not finite, or not of shape {self.input_shape_}")
-        self.generated_ = generated
+        self.generated_ = check_generated(tensors["generated"], self.input_shape_)

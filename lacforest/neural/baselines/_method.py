@@ -12,6 +12,7 @@ from torch import nn
 
 from lacforest._contract.classifier import ProbabilisticClassifierMixin
 from lacforest._input.parameters import is_real
+from lacforest._input.shares import check_known_shares
 from lacforest.neural._base import BaseDeepClassifier
 from lacforest.neural._evaluation import predict_logits
 from lacforest.neural._module import EncoderWithHead
@@ -186,11 +187,29 @@ def upper_quantile(scores: NDArray[np.float64], share: float) -> float:
 
 
 class NewClassMethod(ProbabilisticClassifierMixin, DeepMethod):
-    """Base of the methods whose network has an output for the new class, and which use theta."""
+    """Base of the methods whose network has an output for the new class.
 
-    def __init__(self, *, theta: Any = "auto", **training: Any) -> None:
+    Their risks have theta in them, and the shares of the known classes by the weights of labelled
+    rows.
+    """
+
+    _DEFAULTS: ClassVar[dict[str, Any]] = {
+        "optimizer": "adam",
+        "learning_rate": 1e-3,
+        "final_learning_rate": 1e-5,
+        "weight_decay": 1e-4,
+    }
+
+    def __init__(
+        self, *, theta: Any = "auto", known_shares: Any = "auto", **training: Any
+    ) -> None:
         super().__init__(**self._DEFAULTS | training)
         self.theta = theta
+        self.known_shares = known_shares
+
+    def _check_parameters(self) -> None:
+        check_known_shares(self.known_shares)
+        super()._check_parameters()
 
     def _assemble(self, encoder: nn.Module, n_features: int, n_known: int) -> nn.Module:
         n_outputs = n_known + (self.new_class_index_ is not None)
