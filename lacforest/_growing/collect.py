@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from lacforest._input.row_totals import RowTotals
 from lacforest._model.arrays import ForestArrays
 from lacforest._tree.workspace import NODE, GrownTree
+from lacforest._utils.array_size import ArraySize
 
 
 @dataclass
-class CollectedTrees:
+class CollectedTrees(ArraySize):
     """Grown trees one after the other, cuts still in codes.
 
     Attributes

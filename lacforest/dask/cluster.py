@@ -14,6 +14,7 @@ import numpy as np
 from lacforest._utils.extras import load_extra
 from lacforest._utils.progress import tell
 from lacforest.dask.engine import Engine, Handle
+from lacforest.dask.recipes import Recipe
 
 
 class ClusterError(RuntimeError):
@@ -124,8 +125,14 @@ class DaskEngine(Engine):
 
 
 def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with arguments whose arrays are aligned, as the kernels need them."""
-    return function(*(aligned(value) for value in arguments))
+    """Call a function with arguments whose arrays are aligned, as the kernels need them.
+
+    Recipes are read first, and stand for all of their values.
+    """
+    values: list[Any] = []
+    for argument in arguments:
+        values += argument.read() if isinstance(argument, Recipe) else [argument]
+    return function(*(aligned(value) for value in values))
 
 
 def aligned(value: Any) -> Any:

@@ -22,8 +22,9 @@ from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.dask.cluster import DaskEngine
 from lacforest.dask.collections import is_collection, list_parts, predict_lazily
 from lacforest.dask.engine import Engine
-from lacforest.dask.fitting import Part, check_class_weight, prepare
+from lacforest.dask.fitting import check_class_weight, prepare
 from lacforest.dask.reading import ReadingRules
+from lacforest.dask.recipes import Part
 from lacforest.ensemble import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 
@@ -95,7 +96,7 @@ class _DaskForest(BaseLACForest):
         theta: Any,
     ) -> None:
         """Fit on listed partitions by any engine."""
-        if self.unlabeled_label is not None and any(y is None for _, y, _, _ in parts):
+        if self.unlabeled_label is not None and any(part[-1].source == "X_unlabeled" for part in parts):
             raise ValueError(
                 "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: use one"
             )
