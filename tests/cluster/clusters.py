@@ -1,5 +1,6 @@
 """Clusters of processes on loopback, and faults to cause in them."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -39,6 +40,8 @@ def separate_processes(folder, n_workers):
     """A client of a scheduler and workers that are processes of their own."""
     address = str(folder / "scheduler.json")
     common = ["--scheduler-file", address, "--host", "127.0.0.1", "--no-dashboard"]
+    # Imported before the first task: the scheduler answers nobody while it imports.
+    common += ["--preload", "lacforest.dask.tasks"]
     commands = [["scheduler", *common, "--port", "0"]]
     commands += [["worker", *common, "--nthreads", "1", "--no-nanny"]] * n_workers
     started = []
@@ -78,6 +81,17 @@ def wait_until_empty(client, seconds=30.0):
     while (left := tasks_left(client)) and time.monotonic() < end:
         time.sleep(0.05)
     return left
+
+
+def resident_megabytes(client):
+    """Resident memory of the scheduler and of every worker."""
+
+    def measure():
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    return [client.run_on_scheduler(measure), *client.run(measure).values()]
 
 
 def call_within(seconds, function, *arguments, **options):
@@ -120,6 +134,7 @@ class KillWorkers(WorkerPlugin):
     n_kills : int, default=1
     """
 
+    # Under this name the plugin is removed again.
     name = "kill-workers"
 
     def __init__(self, stage, marks: Path, n_kills=1):
@@ -144,9 +159,9 @@ def killing(client, stage, folder, n_kills=1):
     client.register_plugin(KillWorkers(stage, folder, n_kills))
     try:
         yield
-        assert len(list(folder.iterdir())) == n_kills, f"no worker was killed in {stage}"
     finally:
         client.unregister_worker_plugin(KillWorkers.name)
+    assert any(folder.iterdir()), f"no worker was killed in {stage}"
 
 
 def as_arrays(X, y, U, size=70):

@@ -3,9 +3,6 @@
 ``make cluster-test`` runs them. The small cluster of ``test_local_cluster.py`` is part of every run.
 """
 
-import gc
-import os
-
 import numpy as np
 import pytest
 from clusters import (
@@ -14,6 +11,7 @@ from clusters import (
     client_of,
     killing,
     late_collection,
+    resident_megabytes,
     separate_processes,
     wait_until_empty,
 )
@@ -117,27 +115,18 @@ def test_any_partitions_and_workers_give_the_local_forest(client, kind, cuts, or
     assert_same_forest(local, forest)
 
 
-def resident_megabytes():
-    gc.collect()
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 @nightly
 @pytest.mark.parametrize("kind", FORESTS)
 def test_memory_stays_flat_over_many_fits(kind, tmp_path):
     table, labels, unlabeled = as_arrays(*blobs(20_000), 4_000)
+    sizes = []
     with separate_processes(tmp_path, 2) as client:
-        sizes = []
         for seed in range(20):
-            kind(4, client=client, **(OPTIONS | {"random_state": seed, "rows_per_tree": 5_000})).fit(
-                table, labels, X_unlabeled=unlabeled
-            )
+            options = OPTIONS | {"random_state": seed, "rows_per_tree": 5_000}
+            kind(4, client=client, **options).fit(table, labels, X_unlabeled=unlabeled)
             assert wait_until_empty(client) == []
-            workers = client.run(resident_megabytes).values()
-            sizes.append((client.run_on_scheduler(resident_megabytes), *workers))
-    sizes = np.array(sizes)
-    print(np.round(sizes, 1).T.tolist())
-    # The first fits import code and fill pools of memory.
-    growth = sizes[-5:].mean(axis=0) - sizes[5:10].mean(axis=0)
-    assert (growth < 8.0).all(), sizes.tolist()
+            sizes.append(resident_megabytes(client))
+    print("MB of scheduler and workers after each fit:", np.round(sizes, 1).T.tolist())
+    # The first fits fill pools of memory.
+    growth = np.mean(sizes[-5:], axis=0) - np.mean(sizes[5:10], axis=0)
+    assert (growth < 8.0).all()
