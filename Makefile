@@ -20,7 +20,7 @@ RUN = $(call in_venv,$(VENV))
 # Keep stamp files that were created by pattern rules.
 .SECONDARY:
 .PHONY: help demo test lint typecheck bench docs wheel wheel-test sdist-test debug-test clean
-.PHONY: first-visit look workflow-lint sanitize leak-test fuzz mutants floor-test free-threaded-test
+.PHONY: first-visit look workflow-lint sanitize leak-test fuzz cluster-test mutants floor-test free-threaded-test
 
 help:  ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -142,6 +142,9 @@ FUZZ_FILES ?= 100000
 fuzz: $(VENV)/.ready-test  ## Load 100,000 mutated model files; fit and predict on unusual inputs
 	$(RUN) python tools/fuzz_model_files.py --files $(FUZZ_FILES) --seed $(FUZZ_SEED)
 	$(RUN) HYPOTHESIS_PROFILE=fuzz python -m pytest tests/property/test_strange_inputs.py
+
+cluster-test: $(VENV)/.ready-test  ## Kill workers in every stage of a fit on Dask; fit many times, on 1, 2 and 4 workers
+	$(RUN) python -m pytest tests/cluster -m nightly
 
 # MUTANTS=--quick plants only the bugs that are marked so; --help lists other options.
 MUTANTS ?=

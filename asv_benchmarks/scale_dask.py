@@ -9,9 +9,12 @@ The cluster runs on this machine; workers share its cores.
 """
 
 import argparse
+import importlib
 import json
+import os
 import resource
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -76,40 +79,71 @@ def cpu_seconds():
 
 
 def used(dask_worker):
-    """Peak memory of a worker, bytes that it has received from others, and its CPU time."""
-    moved = sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
-    return peak_megabytes(), moved, cpu_seconds()
+    """Peak memory of a worker, its CPU time, and bytes that it has received, by task."""
+    moved = Counter()
+    for entry in dask_worker.transfer_incoming_log:
+        for key, n_bytes in entry["keys"].items():
+            moved[key_split(key).removeprefix("lacforest-")] += n_bytes
+    return peak_megabytes(), cpu_seconds(), moved
+
+
+def used_by_scheduler(dask_scheduler):
+    """Peak memory, CPU time and tasks that are left."""
+    return peak_megabytes(), cpu_seconds(), len(dask_scheduler.tasks)
+
+
+def key_split(key):
+    """Name of a task without the part that makes it unique."""
+    from distributed.utils import key_split as split
+
+    return split(key)
 
 
 def fit_on_cluster(n_rows, n_workers, options):
-    from distributed import Client, LocalCluster
+    from distributed import Client
+    from distributed.deploy import SubprocessCluster
 
     from lacforest.dask import DaskLACForestClassifier
 
+    # Workers keep a record of every transfer, not only of the last thousand.
+    os.environ["DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH"] = "1000000"
     X, y, U = collections(n_rows, options.block)
     with (
-        LocalCluster(
+        SubprocessCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1"
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster, timeout=120) as client,
     ):
-        # Workers import the package and code before the clock starts.
-        client.run(make_block, 0, 10, "labeled")
-        before = cpu_seconds() + sum(spent for _, _, spent in client.run(used).values())
+        client.wait_for_workers(n_workers)
+        # Scheduler and workers import the package before the clock starts.
+        for run in (client.run, client.run_on_scheduler):
+            run(importlib.import_module, "lacforest.dask.tasks")
+        before = cpu_seconds() + client.run_on_scheduler(used_by_scheduler)[1]
+        before += sum(spent for _, spent, _ in client.run(used).values())
         started = time.perf_counter()
         forest = DaskLACForestClassifier(
-            options.trees, theta=THETA, rows_per_tree=options.rows_per_tree, random_state=0
+            options.trees,
+            theta=THETA,
+            rows_per_tree=options.rows_per_tree,
+            random_state=0,
+            verbose=1,
         ).fit(X, y, X_unlabeled=U)
         seconds = time.perf_counter() - started
-        memory, moved, spent = zip(*client.run(used).values(), strict=True)
+        memory, spent, moved = zip(*client.run(used).values(), strict=True)
+        scheduler_memory, scheduler_spent, left = client.run_on_scheduler(used_by_scheduler)
         spent_here = cpu_seconds()
-        left = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+    by_stage = {
+        stage: round(n_bytes / 2**20, 1) for stage, n_bytes in sum(moved, Counter()).most_common()
+    }
     return forest, {
         "seconds": seconds,
-        "cpu_seconds": spent_here + sum(spent) - before,
-        "moved_megabytes": sum(moved) / 2**20,
+        "cpu_seconds": spent_here + scheduler_spent + sum(spent) - before,
+        "worker_cpu_seconds": sum(spent),
+        "moved_megabytes": sum(by_stage.values()),
+        "moved_by_stage": by_stage,
         "worker_peak_megabytes": max(memory),
-        "client_and_scheduler_peak_megabytes": peak_megabytes(),
+        "scheduler_peak_megabytes": scheduler_memory,
+        "client_peak_megabytes": peak_megabytes(),
         "tasks_left": left,
     }
 
@@ -159,7 +193,10 @@ def main():
         "workers": options.workers,
         "trees": options.trees,
         "rows_per_tree": options.rows_per_tree,
-        **{name: round(value, 1) for name, value in found.items()},
+        **{
+            name: value if isinstance(value, dict) else round(value, 1)
+            for name, value in found.items()
+        },
         "accuracy": round(float((forest.predict(table) == expected).mean()), 4),
         "nodes": len(forest._forest.nodes),
         "scores_sum": repr(float(forest.unlabeled_score_.sum())),

@@ -22,6 +22,7 @@ from lacforest._tree.growth import GrowthRules, GrowthTable
 from lacforest._tree.predict import add_coded_values
 from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.workspace import NODE, GrownTree, ScratchPool, StopSignal
+from lacforest._utils.array_size import ArraySize
 from lacforest._utils.progress import tell
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
@@ -30,7 +31,7 @@ _LARGE = 100_000
 
 
 @dataclass
-class CollectedTrees:
+class CollectedTrees(ArraySize):
     """Grown trees one after the other, cuts still in codes.
 
     Attributes

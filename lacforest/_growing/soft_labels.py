@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 
 from lacforest._coding.bins import sampled_rows
 from lacforest._tree.row_hash import row_shares
+from lacforest._utils.array_size import ArraySize
 
 # How much faster the log-odds of a share grow than those of a score: votes of trees that were grown
 # on the same rows are too timid.
@@ -72,7 +73,7 @@ def _odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class SoftLabels:
+class SoftLabels(ArraySize):
     """Class shares of unlabelled rows, ready for drawing.
 
     Attributes

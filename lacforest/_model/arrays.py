@@ -14,6 +14,7 @@ from lacforest._input.labels import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.predict import add_node_values, add_probabilities, find_leaves
 from lacforest._tree.workspace import NODE
+from lacforest._utils.array_size import ArraySize
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # (row, tree) pairs that make a thread worth its start.
@@ -25,7 +26,7 @@ _MAX_COUNT = 2 * MAX_WEIGHT
 
 
 @dataclass(frozen=True)
-class ForestArrays:
+class ForestArrays(ArraySize):
     """All trees of a forest in one structure of arrays.
 
     Attributes

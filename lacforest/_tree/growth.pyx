@@ -1,7 +1,7 @@
 """What trees are grown on and by what rules: checked when made, then read by all threads."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t
 
 from lacforest._tree.criterion cimport AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.ranks cimport CodedColumns, ColumnValues
@@ -192,7 +192,8 @@ cdef class GrowthTable:
             raise ValueError("chances must not be empty")
         self.columns = columns
         self.n_labeled = n_labeled
-        self.max_unlabeled = n_rows if max_unlabeled is None else min(max_unlabeled, n_rows)
+        # Samples with replacement may hold more unlabelled rows than the table has rows.
+        self.max_unlabeled = INT64_MAX if max_unlabeled is None else min(max_unlabeled, INT64_MAX)
         self.n_classes = n_classes
         self.is_weighted = weight is not None
         self.classes = &classes[0]

@@ -70,8 +70,8 @@ class Console:
                 print(_CLEAR, end="", file=sys.stderr, flush=True)
 
     @contextmanager
-    def counting_trees(self, text: str) -> Iterator[None]:
-        """Like `activity`, with a progress bar for the trees that the block grows."""
+    def counting(self, text: str, unit: str = "trees") -> Iterator[None]:
+        """Like `activity`, with a progress bar for the trees that the block grows, or its tasks."""
         if not self._is_live:
             yield
             return
@@ -81,7 +81,7 @@ class Console:
             if bars and (bars[-1][0] != what or n_done <= bars[-1][1].n):
                 bars.pop()[1].close()
             if not bars:
-                bar = _make_bar(desc=what, total=n_total, unit=" trees")
+                bar = _make_bar(desc=what, total=n_total, unit=f" {unit}")
                 print(_CLEAR, end="", file=sys.stderr, flush=True)
                 bars.append((what, bar))
             bars[-1][1].update(n_done - bars[-1][1].n)

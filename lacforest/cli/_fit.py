@@ -180,10 +180,10 @@ def _fit_tables(
     if given.memory is None:
         labeled, unlabeled = read_tables(console, given, groups)
         sources = (joint_name(groups[0]), joint_name(groups[1]))
-        with console.counting_trees(activity):
+        with console.counting(activity):
             scored = model.fit_predict(labeled, given.target, unlabeled, sources)
         return model, len(labeled), Counter(scored["predicted_label"].tolist())
-    with console.counting_trees(activity):
+    with console.counting(activity):
         model.fit_files(
             groups[0],
             given.target,

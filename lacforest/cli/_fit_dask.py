@@ -45,7 +45,7 @@ def fit_folders(
             client = distributed.Client(given.dask, timeout=30)
         stack.enter_context(client)
         forest.set_params(client=client)
-        with console.counting_trees(f"growing {forest.n_estimators} trees on Dask"):
+        with console.counting(f"growing {forest.n_estimators} trees on Dask", "tasks"):
             forest.fit(labeled[names], labeled[given.target], X_unlabeled=unlabeled[names])
         predicted = forest.predict(unlabeled[names]).value_counts().compute()
         n_labeled = int(labeled.shape[0].compute())

@@ -56,7 +56,7 @@ def run(given: argparse.Namespace) -> int:
     sources = (joint_name(groups[0]), joint_name(groups[1]))
     tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
     options = {"random_state": given.seed, "n_jobs": given.jobs}
-    with console.counting_trees("estimating theta"):
+    with console.counting("estimating theta"):
         try:
             report = diagnose(
                 tables.X, tables.X_unlabeled, tables.y, known_shares=given.known_shares, **options

@@ -14,6 +14,7 @@ import numpy as np
 from lacforest._utils.extras import load_extra
 from lacforest._utils.progress import tell
 from lacforest.dask.engine import Engine, Handle
+from lacforest.dask.recipes import Recipe
 
 
 class ClusterError(RuntimeError):
@@ -58,7 +59,9 @@ class DaskEngine(Engine):
         # Client.cancel, which may end the connection where cancelled tasks depend on each other.
         for future in list(self._started):
             future.release()
-        if error is not None and self.client.status != "running":
+        if isinstance(error, ClusterError) or error is None:
+            return
+        if isinstance(error, Exception) and self.client.status != "running":
             raise ClusterError(
                 "the connection to the Dask scheduler was lost during the fit: check that the "
                 "scheduler runs, make a new client, and fit again"
@@ -99,6 +102,7 @@ class DaskEngine(Engine):
     def gather(self, handles: Sequence[Handle], to: str) -> list[Any]:
         """See `Engine`; reports progress to the watcher, and stops at the first error."""
         cancelled = self._distributed.client.FutureCancelledError
+        killed = self._distributed.scheduler.KilledWorker
         try:
             finished = self._distributed.as_completed(handles)
             for n_done, future in enumerate(finished, 1):
@@ -106,17 +110,29 @@ class DaskEngine(Engine):
                 if future.status != "finished":
                     break
             values: list[Any] = self.client.gather(list(handles))
+        except killed as error:
+            raise ClusterError(
+                f"workers died again and again ({to}), most likely for want of memory: give them "
+                "more of it, or use smaller partitions or fewer rows_per_tree"
+            ) from error
         except (cancelled, OSError) as error:
             raise ClusterError(
-                f"the Dask cluster dropped tasks of the fit ({to}): the scheduler stopped, the "
-                f"tasks were cancelled, or workers died repeatedly ({error})"
+                f"the Dask cluster dropped tasks of the fit ({to}): the scheduler stopped or lost "
+                f"its connection, or the tasks were cancelled. Make a new client, and fit again "
+                f"({error})"
             ) from error
         return values
 
 
 def run_task(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with arguments whose arrays are aligned, as the kernels need them."""
-    return function(*(aligned(value) for value in arguments))
+    """Call a function with arguments whose arrays are aligned, as the kernels need them.
+
+    Recipes are read first, and stand for all of their values.
+    """
+    values: list[Any] = []
+    for argument in arguments:
+        values += argument.read() if isinstance(argument, Recipe) else [argument]
+    return function(*(aligned(value) for value in values))
 
 
 def aligned(value: Any) -> Any:

@@ -9,8 +9,8 @@ import numpy as np
 
 from lacforest._input.tables import column_names
 from lacforest._utils.extras import load_extra
-from lacforest.dask.fitting import Part
 from lacforest.dask.reading import RowPlace
+from lacforest.dask.recipes import Part, embed_reading
 
 
 def is_collection(value: Any) -> bool:
@@ -108,7 +108,7 @@ def list_parts(
         _need_collection(sample_weight, "sample_weight", local)
         weights = _align(sample_weight, "sample_weight", X)
     tables = _delayed_parts(X)
-    parts: list[Part] = [
+    parts: list[tuple[Any, Any, Any, RowPlace]] = [
         (table, label, weight, RowPlace("X", index))
         for index, (table, label, weight) in enumerate(zip(tables, labels, weights, strict=True))
     ]
@@ -119,7 +119,7 @@ def list_parts(
             (table, None, None, RowPlace("X_unlabeled", index))
             for index, table in enumerate(others)
         ]
-    return parts, int(n_features), names
+    return embed_reading(parts), int(n_features), names
 
 
 def predict_lazily(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from contextlib import nullcontext
 from typing import Any, ClassVar, Literal, NoReturn, Self
 
@@ -15,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from lacforest._contract.classifier import keyword_only_fit
 from lacforest._growing.plan import draw_entropy
 from lacforest._input.parameters import MOST_BINS, check_int, is_int
-from lacforest._utils.progress import watching
+from lacforest._utils.progress import Watcher, watching
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.dask.cluster import DaskEngine
 from lacforest.dask.collections import is_collection, list_parts, predict_lazily
 from lacforest.dask.engine import Engine
-from lacforest.dask.fitting import Part, check_class_weight, prepare
+from lacforest.dask.fitting import check_class_weight, prepare
 from lacforest.dask.reading import ReadingRules
+from lacforest.dask.recipes import Part
 from lacforest.ensemble import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 
@@ -69,7 +71,7 @@ class _DaskForest(BaseLACForest):
             parts, n_features, names = list_parts(
                 X, y, X_unlabeled, sample_weight, self._local.__name__
             )
-            progress = watching(_print_progress) if self.verbose > 0 else nullcontext()
+            progress = watching(_printer()) if self.verbose > 0 else nullcontext()
             with progress, DaskEngine(self.client) as engine:
                 self._fit_parts(engine, parts, n_features, names, theta)
         return self
@@ -93,7 +95,7 @@ class _DaskForest(BaseLACForest):
         theta: Any,
     ) -> None:
         """Fit on listed partitions by any engine."""
-        if self.unlabeled_label is not None and any(y is None for _, y, _, _ in parts):
+        if self.unlabeled_label is not None and any(part[-1].source == "X_unlabeled" for part in parts):
             raise ValueError(
                 "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: use one"
             )
@@ -179,8 +181,18 @@ class _DaskForest(BaseLACForest):
         return state | {"client": None}
 
 
-def _print_progress(what: str, n_done: int, n_total: int) -> None:
-    print(f"lacforest: {what}, {n_done} of {n_total} tasks", file=sys.stderr, flush=True)
+def _printer() -> Watcher:
+    """A watcher that prints the end of every stage, and between them a line per second."""
+    last = time.monotonic()
+
+    def show(what: str, n_done: int, n_total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if n_done == n_total or now - last >= 1.0:
+            last = now
+            print(f"lacforest: {what}, {n_done} of {n_total} tasks", file=sys.stderr, flush=True)
+
+    return show
 
 
 def _predict(forest: Any, table: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lacforest._coding.bins import SAMPLE_SEED
 from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
+from lacforest._utils.array_size import ArraySize
 from lacforest.dask.reading import ReadingRules, RowPlace, read_again, read_rows
 
 
@@ -135,7 +136,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class SampledRows:
+class SampledRows(ArraySize):
     """Rows of small hashes, labelled ones first.
 
     Attributes

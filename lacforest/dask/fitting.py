@@ -30,11 +30,9 @@ from lacforest.dask.facts import (
     take_sample,
 )
 from lacforest.dask.grower import PartitionGrower
-from lacforest.dask.reading import ReadingRules, RowPlace
+from lacforest.dask.reading import ReadingRules
+from lacforest.dask.recipes import Part
 from lacforest.dask.tasks import TableFacts, code_part, encode
-
-# X, y (None where all rows are unlabelled) and weights (or None) of a partition, and its place.
-Part = tuple[Any, Any, Any, RowPlace]
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,8 @@ def prepare(
     Parameters
     ----------
     engine : Engine
-    parts : sequence of tuples (X, y, weight, place)
+    parts : sequence of partitions
+        See `Part`.
     rules : ReadingRules
     estimator : forest
     theta : float or estimator

@@ -21,6 +21,7 @@ from lacforest._model.arrays import ForestArrays
 from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.row_hash import sample_rows
+from lacforest._utils.array_size import ArraySize
 from lacforest.dask.facts import Numbers
 from lacforest.dask.reading import ReadingRules, RowPlace, read_again
 
@@ -65,7 +66,7 @@ class TableFacts:
 
 
 @dataclass(frozen=True)
-class CodedPart:
+class CodedPart(ArraySize):
     """A partition in codes of one byte.
 
     Attributes
@@ -139,7 +140,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class TreeRows:
+class TreeRows(ArraySize):
     """Rows of one tree from one partition.
 
     Attributes

@@ -9,7 +9,13 @@ from lacforest._utils.arguments import at_least, names, numbers, positive
 from lacforest.experiments import _deep, _deep_samples, _deep_table
 from lacforest.experiments._deep_paper import USUAL_SIZES
 from lacforest.experiments._deep_tables import deep_rows, deep_sweep_rows, draw_deep_sweep
-from lacforest.experiments._experiment import Experiment, MistakeError, add_common, add_figure, measure
+from lacforest.experiments._experiment import (
+    Experiment,
+    MistakeError,
+    add_common,
+    add_figure,
+    measure,
+)
 from lacforest.experiments._tables import render
 
 _DESCRIPTION = (

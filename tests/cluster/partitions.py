@@ -50,12 +50,27 @@ def partition(X, y, U=None, weight=None, cuts=(), unlabeled_cuts=()):
     return parts
 
 
-def fit_parts(forest, parts, names=None):
+class RecordingEngine(InProcessEngine):
+    """Keeps the names of the stages that were run."""
+
+    def __init__(self):
+        self.stages = []
+
+    def map(self, function, items, *shared, to):
+        self.stages.append(to)
+        return super().map(function, items, *shared, to=to)
+
+    def broadcast(self, function, handles, *shared, to):
+        self.stages.append(to)
+        return super().broadcast(function, handles, *shared, to=to)
+
+
+def fit_parts(forest, parts, names=None, engine=None):
     """Fit a Dask forest without a cluster."""
     theta = forest._check_distributed()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Step I found no feasible split")
-        forest._fit_parts(InProcessEngine(), parts, parts[0][0].shape[1], names, theta)
+        forest._fit_parts(engine or InProcessEngine(), parts, parts[0][0].shape[1], names, theta)
     return forest
 
 

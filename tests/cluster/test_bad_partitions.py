@@ -1,5 +1,6 @@
 """Partitions that cannot be learned from: what is wrong, where, and what to do."""
 
+import asyncio
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from partitions import FORESTS, LOCAL, blobs, fit_parts, partition
 
+import lacforest.dask.fitting as fitting
 from lacforest.dask import DaskLACForestClassifier
 
 X, y, U = blobs(60)
@@ -76,6 +78,20 @@ def test_weights_that_are_fractions():
         fit(partition(X, y, U), class_weight={1: 0.5})
     with pytest.raises(ValueError, match=r"class_weight names labels that are not in y: \[9\]"):
         fit(partition(X, y, U), class_weight={9: 2})
+    with pytest.raises(TypeError, match="class_weight must be a dict or None, got 3"):
+        fit(partition(X, y, U), class_weight=3)
+
+
+def test_a_kind_of_rows_or_a_column_that_the_subsample_lacks(monkeypatch):
+    monkeypatch.setattr(fitting, "SAMPLED_ROWS", 20)
+    with pytest.raises(ValueError, match=r"none of the 20 rows .* is unlabelled: .* too rare in"):
+        fit(partition(np.tile(X, (30, 1)), np.tile(y, 30), U[:1]))
+    rare = np.tile(X, (30, 1))
+    rare[:, 2] = np.nan
+    rare[:5, 2] = np.arange(5)
+    message = r"column 2 is missing in all of the \d+ rows that bins are found from: drop this"
+    with pytest.raises(ValueError, match=message):
+        fit(partition(rare, np.tile(y, 30)), max_bins=3)
 
 
 class Changing:
@@ -118,6 +134,31 @@ def test_a_class_that_most_samples_miss():
 def test_parameters(options, message):
     with pytest.raises(ValueError, match=message):
         fit(partition(X, y, U), **options)
+
+
+def test_clients_that_cannot_be_used():
+    distributed, da = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
+    forest = DaskLACForestClassifier(3, **OPTIONS)
+    with pytest.raises(ValueError, match="there is no Dask client: start one"):
+        forest.fit(da.from_array(X), da.from_array(y))
+
+    async def fit_asynchronously():
+        client = distributed.Client(processes=False, dashboard_address=":0", asynchronous=True)
+        async with client:
+            forest.set_params(client=client).fit(da.from_array(X), da.from_array(y))
+
+    with pytest.raises(ValueError, match="client is asynchronous"):
+        asyncio.run(fit_asynchronously())
+
+
+def test_arrays_of_other_shapes():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="X must have two dimensions, but it has 1"):
+        DaskLACForestClassifier().fit(da.from_array(X[:, 0]), da.from_array(y))
+    with pytest.raises(ValueError, match="X_unlabeled must have two dimensions, but it has 3"):
+        DaskLACForestClassifier().fit(
+            da.from_array(X), da.from_array(y), X_unlabeled=da.from_array(U[:, :, np.newaxis])
+        )
 
 
 def test_tables_in_memory_are_for_local_forests():

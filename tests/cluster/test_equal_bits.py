@@ -112,6 +112,12 @@ def test_marked_rows_and_no_unlabeled_rows(kind):
     parts = partition(stacked, labels, cuts=[50, 333])
     assert_same_forest(local, fit_parts(kind(4, unlabeled_label=-7, **options), parts))
 
+    order = np.argsort(labels == -7, kind="stable")  # all unlabelled rows in the last partition
+    stacked, labels = stacked[order], labels[order]
+    local = fit_local(kind, 4, stacked, labels, unlabeled_label=-7, **options)
+    parts = partition(stacked, labels, cuts=[50, len(X)])
+    assert_same_forest(local, fit_parts(kind(4, unlabeled_label=-7, **options), parts))
+
     plain = fit_local(kind, 4, X, y, **options)
     assert_same_forest(plain, fit_parts(kind(4, **options), partition(X, y, cuts=[50, 51])))
 
@@ -124,6 +130,16 @@ def test_whole_weights_of_classes():
     local = fit_local(kind, 4, X, y, U, **options)
     assert_same_forest(local, fit_parts(kind(4, **options), partition(X, y, U, cuts=[9])))
     assert local.n_labeled_ == 3 * (y == 0).sum() + (y == 1).sum()
+
+
+def test_more_unlabeled_rows_in_a_sample_than_rows_in_the_table():
+    X, y, U = np.zeros((10, 1)), np.zeros(10, dtype=int), np.zeros((36, 1))
+    options = {"rows_per_tree": 46, "bootstrap": True, "theta": 0.01, "random_state": 1}
+    options |= {"known_shares": "labeled", "max_bins": 2}
+    local = fit_local(DaskLACForestClassifier, 3, X, y, U, **options)
+    assert local._forest.explored_counts[0].tolist() == [19, 47]
+    found = fit_parts(DaskLACForestClassifier(3, **options), partition(X, y, U, unlabeled_cuts=[9]))
+    assert_same_forest(local, found)
 
 
 @both

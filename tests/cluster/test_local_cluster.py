@@ -1,30 +1,36 @@
 """One small cluster of processes on loopback: the same bits, lazy predictions, nothing left."""
 
 import json
+import os
+import signal
+import threading
 import time
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
+from clusters import (
+    as_arrays,
+    call_within,
+    client_of,
+    has_started,
+    killing,
+    late_collection,
+    slowly,
+    wait_until_empty,
+)
 from forests import assert_same_forest
 from numpy.testing import assert_array_equal
 from partitions import FORESTS, blobs, fit_local
 from sklearn.base import clone
 
-pytest.importorskip("distributed")
-import dask.array as da
-import dask.dataframe as dd
-import pandas as pd
-from distributed import Client, LocalCluster
-
 from lacforest.cli import main
 from lacforest.dask import DaskLACForestClassifier
 from lacforest.tabular import TabularModel
 
-# Threads and sockets of clusters may be collected late.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = late_collection
 
 X, y, U = blobs()
 OPTIONS = {"theta": 0.5, "rows_per_tree": 250, "max_bins": 30, "random_state": 2}
@@ -32,25 +38,8 @@ OPTIONS = {"theta": 0.5, "rows_per_tree": 250, "max_bins": 30, "random_state": 2
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with client_of(2) as client:
         yield client
-
-
-def is_empty(client, n_tries=200):
-    """Whether no task of a fit is left; the scheduler hears of released tasks a little later."""
-    for _ in range(n_tries):
-        left = client.run_on_scheduler(
-            lambda dask_scheduler: sum("lacforest" in str(key) for key in dask_scheduler.tasks)
-        )
-        if left == 0:
-            return True
-        time.sleep(0.1)
-    return False
 
 
 @pytest.mark.parametrize("kind", FORESTS)
@@ -99,7 +88,51 @@ def test_an_error_of_a_task_reaches_the_caller_and_leaves_nothing(client):
     with pytest.raises(ValueError, match="raise rows_per_tree"):
         forest.fit(da.from_array(X, 90), da.from_array(y, 90), X_unlabeled=da.from_array(U, 130))
     assert not hasattr(forest, "classes_")
-    assert is_empty(client)
+    assert wait_until_empty(client) == []
+
+
+def test_ctrl_c_ends_a_fit_and_leaves_nothing(client):
+    table, labels, unlabeled = as_arrays(X, y, U)
+    forest = DaskLACForestClassifier(4, client=client, **OPTIONS)
+
+    def interrupt():
+        while not has_started(client, "look"):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        forest.fit(table.map_blocks(slowly, dtype=float), labels, X_unlabeled=unlabeled)
+    thread.join()
+    assert not hasattr(forest, "classes_")
+    assert wait_until_empty(client) == []
+
+
+def test_a_killed_worker_does_not_change_the_forest(client, tmp_path):
+    local = fit_local(DaskLACForestClassifier, 4, X, y, U, **OPTIONS)
+    table, labels, unlabeled = as_arrays(X, y, U)
+    forest = DaskLACForestClassifier(4, client=client, **OPTIONS)
+    with killing(client, "grow", tmp_path):
+        call_within(120, forest.fit, table, labels, X_unlabeled=unlabeled)
+    assert_same_forest(local, forest)
+    assert wait_until_empty(client) == []
+
+
+def test_two_fits_at_once(client):
+    table, labels, unlabeled = as_arrays(X, y, U)
+    forests = [kind(4, client=client, **OPTIONS) for kind in FORESTS]
+    threads = [
+        threading.Thread(target=forest.fit, args=(table, labels), kwargs={"X_unlabeled": unlabeled})
+        for forest in forests
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    for kind, forest in zip(FORESTS, forests, strict=True):
+        assert_same_forest(fit_local(kind, 4, X, y, U, **OPTIONS), forest)
+    assert wait_until_empty(client) == []
 
 
 def test_collections_that_do_not_fit_together(client):
