@@ -7,7 +7,7 @@ not listed as equivalent.
 
     python tools/mutants.py                    # all, about 20 CPU minutes
     python tools/mutants.py --quick            # those marked quick
-    python tools/mutants.py --only pseudo      # those with this word in their description
+    python tools/mutants.py --only pseudo      # those with this word in their list, file or description
     python tools/mutants.py --results build/mutants.jsonl    # may be stopped and called again
 
 With --results, a bug whose file, passage and tests are those of an earlier run is not planted
@@ -207,7 +207,7 @@ def main() -> int:
     """Plant the selected bugs and print what became of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="only those marked quick")
-    parser.add_argument("--only", default="", help="a word in the description or the file")
+    parser.add_argument("--only", default="", help="a word in the list, the file or the description")
     parser.add_argument("--python", action="store_true", help="none that needs a compiler")
     parser.add_argument("--unchecked", action="store_true", help="trust that the tests pass")
     parser.add_argument("--results", type=Path, help="outcomes, kept for the next call")
@@ -216,7 +216,7 @@ def main() -> int:
         bug
         for bug in read_bugs(LISTS)
         if (bug.quick or not arguments.quick)
-        and arguments.only in f"{bug.bug} {bug.file}"
+        and arguments.only in f"{bug.group} {bug.file} {bug.bug}"
         and not (arguments.python and bug.is_compiled)
     ]
     results = Results(arguments.results)
