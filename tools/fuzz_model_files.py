@@ -26,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-BATCH = 2500
+BATCH = 10_000
 SECONDS_PER_FILE = 20
 MEMORY = 6 << 30
 

@@ -1,38 +1,35 @@
 """Plant the bugs listed in tests/mutants, one at a time, and name those that no test catches.
 
 A bug replaces one passage of a file; its entry names the tests that must fail. The bugs are planted
-in a copy of the checkout. Compiled modules that a bug does not concern are those of the running
-environment; those that it concerns are compiled anew, without optimisation. The exit code is 1
-if a bug survives that is not listed as equivalent.
+in a copy of the checkout (tools/planting.py). At the end the tests that failed run once without any
+bug, so that a test that always fails catches nothing. The exit code is 1 if a bug survives that is
+not listed as equivalent.
 
-    python tools/mutants.py                    # all, about a third of an hour on one core
+    python tools/mutants.py                    # all, about 20 CPU minutes
     python tools/mutants.py --quick            # those marked quick
-    python tools/mutants.py --only pseudo      # those with this word in their description
+    python tools/mutants.py --only pseudo      # those with this word in their list, file or description
+    python tools/mutants.py --results build/mutants.jsonl    # may be stopped and called again
+
+With --results, a bug whose file, passage and tests are those of an earlier run is not planted
+again.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
-import re
-import shutil
-import subprocess
+import hashlib
+import json
+import resource
 import sys
 import tempfile
-import time
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-CORE = "lacforest/_tree"
-SECONDS_PER_COMMAND = 600
-# The import hook of an editable install would find the checkout, not the copy.
-SITE_CUSTOMIZE = """
-import sys
-sys.meta_path[:] = [f for f in sys.meta_path if type(f).__name__ != "MesonpyMetaFinder"]
-"""
+from planting import ROOT, Copy
+
+LISTS = ROOT / "tests" / "mutants"
+SURVIVES, CAUGHT, BROKEN = "survives", "caught", "did not run"
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,13 @@ class Bug:
     old, new : str
         The passage, which must occur exactly once, and its replacement.
     tests : str
-        Arguments of pytest.
+        Arguments of pytest: the fewest files that must catch it, in the order in which they run.
     quick : bool
         Whether it belongs to the quick subset.
     equivalent : str or None
         Why no test can tell; such a bug must survive.
+    group : str
+        The list that it stands in.
     """
 
     bug: str
@@ -62,11 +61,39 @@ class Bug:
     tests: str
     quick: bool = False
     equivalent: str | None = None
+    group: str = field(default="", compare=False)
 
     @property
     def is_compiled(self) -> bool:
         """Whether compiled modules change."""
         return self.file.endswith((".pyx", ".pxd"))
+
+    def key(self, root: Path) -> str:
+        """A digest of what decides on the verdict: the file with the bug, and its tests."""
+        parts = [planted((root / self.file).read_text(encoding="utf-8"), self), self.tests]
+        for word in self.tests.split():
+            path = root / word.split("::")[0]
+            parts += [path.read_text(encoding="utf-8")] if path.is_file() else []
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a bug.
+
+    Attributes
+    ----------
+    verdict : str
+        SURVIVES, CAUGHT or BROKEN.
+    by : str
+        The test that caught it, or why nothing could run.
+    seconds : float
+        CPU time.
+    """
+
+    verdict: str
+    by: str
+    seconds: float
 
 
 def read_bugs(folder: Path) -> list[Bug]:
@@ -74,7 +101,7 @@ def read_bugs(folder: Path) -> list[Bug]:
     bugs = []
     for path in sorted(folder.glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
-            bugs.append(Bug(**entry))
+            bugs.append(Bug(**entry, group=path.stem))
     return bugs
 
 
@@ -85,177 +112,131 @@ def planted(text: str, bug: Bug) -> str:
     return text.replace(bug.old, bug.new)
 
 
-def modules_that_include(core: Path, changed: str) -> list[str]:
-    """Compiled modules into which a source is compiled: itself, or those that cimport a .pxd."""
-    name, suffix = changed.rsplit(".", 1)
-    if suffix == "pyx":
-        return [name]
-    sources = [*core.glob("*.pyx"), *core.glob("*.pxd")]
-    users: dict[str, set[str]] = {}
-    for source in sources:
-        text = source.read_text(encoding="utf-8")
-        for used in re.findall(r"^from lacforest\._tree\.(\w+) cimport", text, re.M):
-            users.setdefault(used, set()).add(source.stem)
-    found, waiting = {name}, [name]
-    while waiting:
-        for user in users.get(waiting.pop(), set()) - found:
-            found.add(user)
-            waiting.append(user)
-    return sorted(stem for stem in found if (core / f"{stem}.pyx").exists())
+def _cpu_seconds() -> float:
+    """Of this process and all that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in used)
 
 
-class Copy:
-    """A copy of the checkout that runs its own package.
-
-    Parameters
-    ----------
-    folder : Path
-        An empty folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        listed = _run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT
-        ).stdout
-        for name in listed.splitlines():
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
-        (folder / "sitecustomize.py").write_text(SITE_CUSTOMIZE, encoding="utf-8")
-        self._binaries = {}
-        for source in (folder / "lacforest").rglob("*.pyx"):
-            module = ".".join(source.relative_to(folder).with_suffix("").parts)
-            self._binaries[source.stem] = _compiled_file(module)
-            shutil.copy2(self._binaries[source.stem], source.parent)
-        self._build = folder / "build" / "mutants"
-
-    def compile(self, changed: str) -> None:
-        """Compile the modules that include a changed source into the package."""
-        if not self._build.exists():
-            # Later options win over the optimisation that meson.build asks for.
-            _need(_run(["meson", "setup", str(self._build), "-Dc_args=-O0"], self.folder))
-        for name in modules_that_include(self.folder / CORE, Path(changed).name):
-            target = f"{CORE}/{self._binaries[name].name}"
-            _need(_run(["ninja", "-C", str(self._build), target], self.folder))
-            _replace(self._build / target, self.folder / CORE)
-
-    def restore_binaries(self, changed: str) -> None:
-        """Undo `compile`."""
-        for name in modules_that_include(self.folder / CORE, Path(changed).name):
-            _replace(self._binaries[name], self.folder / CORE)
-
-    def passes(self, tests: str) -> bool:
-        """Whether the tests pass; a run without end counts as a failure."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(self.folder),
-            "CI": "true",
-            "HYPOTHESIS_PROFILE": "mutants",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        try:
-            done = _run([*command, *tests.split()], self.folder, environment)
-        except subprocess.TimeoutExpired:
-            return False
-        if done.returncode in (2, 4, 5):
-            raise RuntimeError(f"pytest {tests} did not run:\n{done.stdout[-2000:]}")
-        return done.returncode == 0
-
-
-def _run(
-    command: list[str], folder: Path, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS_PER_COMMAND,
-        check=False,
-    )
-
-
-def _need(done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(done.args)} failed:\n{done.stdout[-2000:]}")
-
-
-def _compiled_file(module: str) -> Path:
-    spec = importlib.util.find_spec(module)
-    if spec is None or spec.origin is None:
-        raise RuntimeError(f"the compiled module {module} is not installed")
-    return Path(spec.origin)
-
-
-def _replace(source: Path, folder: Path) -> None:
-    """Copy to a new file: another process may have mapped the old one."""
-    (folder / source.name).unlink(missing_ok=True)
-    shutil.copy2(source, folder)
-
-
-def survives(copy: Copy, bug: Bug) -> bool:
+def plant(copy: Copy, bug: Bug) -> Outcome:
     """Plant a bug, run its tests, and take it out again."""
+    start = _cpu_seconds()
     path = copy.folder / bug.file
     original = path.read_text(encoding="utf-8")
     path.write_text(planted(original, bug), encoding="utf-8")
     try:
         if bug.is_compiled:
             copy.compile(bug.file)
-        return copy.passes(bug.tests)
+        failing = copy.failing_test(bug.tests)
+    except RuntimeError as error:
+        return Outcome(BROKEN, str(error), _cpu_seconds() - start)
     finally:
         path.write_text(original, encoding="utf-8")
         if bug.is_compiled:
             copy.restore_binaries(bug.file)
+    verdict = SURVIVES if failing is None else CAUGHT
+    return Outcome(verdict, failing or "", _cpu_seconds() - start)
 
 
-def check_tests(copy: Copy, bugs: list[Bug]) -> None:
-    """Raise RuntimeError if any of the tests fails without a bug."""
-    for tests in sorted({bug.tests for bug in bugs}):
-        if not copy.passes(tests):
-            raise RuntimeError(f"pytest {tests} fails without any bug")
+class Results:
+    """Outcomes by key, kept in a file of JSON lines if there is one.
+
+    Parameters
+    ----------
+    path : Path or None
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._by_key: dict[str, Outcome] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                self._by_key[entry["key"]] = Outcome(entry["verdict"], entry["by"], entry["seconds"])
+
+    def get(self, key: str) -> Outcome | None:
+        """What became of the bug with this key."""
+        return self._by_key.get(key)
+
+    def add(self, key: str, bug: Bug, outcome: Outcome) -> None:
+        """Note what became of a bug; one whose tests did not run is planted again next time."""
+        self._by_key[key] = outcome
+        if self._path is not None and outcome.verdict != BROKEN:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            entry = {"key": key, "bug": bug.bug, "file": bug.file} | vars(outcome)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+
+
+def is_expected(bug: Bug, outcome: Outcome) -> bool:
+    """Whether the bug is caught, or survives as its entry says."""
+    return outcome.verdict == (CAUGHT if bug.equivalent is None else SURVIVES)
+
+
+def check_catchers(copy: Copy, outcomes: list[Outcome]) -> None:
+    """Raise RuntimeError if a test that caught a bug fails without any."""
+    catchers = sorted({outcome.by for outcome in outcomes if outcome.verdict == CAUGHT})
+    failing = copy.failing_test(" ".join(catchers)) if catchers else None
+    if failing is not None:
+        raise RuntimeError(f"pytest {failing} fails without any bug")
+
+
+def print_summary(bugs: list[Bug], outcomes: list[Outcome]) -> None:
+    """A line per list, then the bugs that survive."""
+    print(f"{'':16s} planted  caught  equivalent  survive")
+    pairs = list(zip(bugs, outcomes, strict=True))
+    for group in [*sorted({bug.group for bug in bugs}), "all"]:
+        here = [pair for pair in pairs if group in (pair[0].group, "all")]
+        n_equal = sum(bug.equivalent is not None for bug, _ in here)
+        n_caught = sum(outcome.verdict == CAUGHT for _, outcome in here)
+        n_alive = sum(not is_expected(*pair) for pair in here)
+        print(f"{group:16s} {len(here):7d} {n_caught:7d} {n_equal:11d} {n_alive:8d}")
+    for title, chosen in (
+        ("Equivalent", [p for p in pairs if p[0].equivalent is not None and is_expected(*p)]),
+        ("SURVIVE", [p for p in pairs if not is_expected(*p)]),
+    ):
+        if chosen:
+            print(f"\n{title}:")
+        for bug, outcome in chosen:
+            reason = bug.equivalent if is_expected(bug, outcome) else outcome.verdict
+            print(f"  {bug.file}: {bug.bug}\n    {reason}")
+    print(f"\n{sum(outcome.seconds for outcome in outcomes) / 60:.1f} CPU minutes")
 
 
 def main() -> int:
     """Plant the selected bugs and print what became of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="only those marked quick")
-    parser.add_argument("--only", default="", help="a word in the description or the file")
+    parser.add_argument("--only", default="", help="a word in the list, the file or the description")
     parser.add_argument("--python", action="store_true", help="none that needs a compiler")
     parser.add_argument("--unchecked", action="store_true", help="trust that the tests pass")
+    parser.add_argument("--results", type=Path, help="outcomes, kept for the next call")
     arguments = parser.parse_args()
     bugs = [
         bug
-        for bug in read_bugs(ROOT / "tests" / "mutants")
+        for bug in read_bugs(LISTS)
         if (bug.quick or not arguments.quick)
-        and arguments.only in f"{bug.bug} {bug.file}"
+        and arguments.only in f"{bug.group} {bug.file} {bug.bug}"
         and not (arguments.python and bug.is_compiled)
     ]
-    start, unexpected = time.perf_counter(), []
+    results = Results(arguments.results)
+    # Taken together with the copy: the checkout may change while the bugs are planted.
+    keys = {bug: bug.key(ROOT) for bug in bugs}
+    waiting = [bug for bug in bugs if results.get(keys[bug]) is None]
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder))
+        # Bugs of one compiled module follow each other: the others need not be compiled again.
+        for number, bug in enumerate(sorted(waiting, key=lambda bug: bug.file), 1):
+            outcome = plant(copy, bug)
+            results.add(keys[bug], bug, outcome)
+            mark = "" if is_expected(bug, outcome) else "UNEXPECTED: "
+            told = f"{mark}{outcome.verdict}: {bug.file}: {bug.bug} ({outcome.by})"
+            print(f"{number}/{len(waiting)} {told}", file=sys.stderr, flush=True)
+        outcomes = [outcome for bug in bugs if (outcome := results.get(keys[bug])) is not None]
         if not arguments.unchecked:
-            check_tests(copy, bugs)
-        for number, bug in enumerate(bugs, 1):
-            lives = survives(copy, bug)
-            verdict = "survives" if lives else "caught"
-            if bug.equivalent is not None:
-                verdict += " (equivalent)"
-            if lives != (bug.equivalent is not None):
-                unexpected.append(bug)
-            print(f"{number}/{len(bugs)} {verdict}: {bug.file}: {bug.bug}", flush=True)
-    for bug in unexpected:
-        state = "survives" if bug.equivalent is None else "is not equivalent"
-        print(f"{state.upper()}: {bug.file}: {bug.bug} ({bug.tests})")
-    n_equivalent = sum(bug.equivalent is not None for bug in bugs)
-    print(
-        f"{len(bugs)} bugs, {n_equivalent} of them equivalent, {len(unexpected)} unexpected, "
-        f"{time.perf_counter() - start:.0f} s"
-    )
-    return int(bool(unexpected))
+            check_catchers(copy, outcomes)
+    print_summary(bugs, outcomes)
+    return int(not all(map(is_expected, bugs, outcomes)))
 
 
 if __name__ == "__main__":

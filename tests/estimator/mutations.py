@@ -14,10 +14,13 @@ from container_files import lay_out, put_together, take_apart
 from mutating import change_array, change_value, damage, pick
 from two_blobs import U, X, fitted_forest, small_forest, y
 
-from lacforest import LACForestClassifier
+from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._model.container import MAGIC, ModelFileError
 from lacforest._model.forest_files import save_forest
 from lacforest.tabular import TabularModel
+
+
+KINDS = (LACForestClassifier, LACExtraTreesClassifier)
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,10 @@ class Seed:
 
 
 def seeds(folder):
-    """One intact file of every kind: labels, names, weights, attachments, deflated or not."""
+    """One intact file of every kind: labels, names, weights, attachments, deflated or not.
+
+    The extra trees have two forests in a file; one of them is adapted to a batch.
+    """
     rng = np.random.default_rng(1)
     weight = rng.random(len(y)) + 0.5
     named = small_forest(n_estimators=2, max_depth=3, max_features=2, random_state=None)
@@ -45,6 +51,10 @@ def seeds(folder):
             X, y, sample_weight=weight, X_unlabeled=U
         ),
         named,
+        LACExtraTreesClassifier(n_estimators=2, max_depth=2, theta=0.5, random_state=0).fit(
+            X, y, X_unlabeled=U
+        ),
+        fitted_forest(n_estimators=2, max_depth=2).adapt(U[30:]),
     ]
     coding = {
         "version": 1,
@@ -117,21 +127,23 @@ def load_or_refusal(load, path):
 
 def is_refused(path):
     """Whether `load` rejects the file and names it; otherwise check that the model works."""
-    model, message = load_or_refusal(LACForestClassifier.load, path)
+    outcomes = [load_or_refusal(kind.load, path) for kind in KINDS]
+    loaded = [model for model, _ in outcomes if model is not None]
     table_model, table_message = load_or_refusal(TabularModel.load, path)
     if table_model is not None:
         assert_takes_tables(table_model)
     else:
         assert str(path) in table_message
-    if model is None:
-        assert str(path) in message
+    if not loaded:
+        assert all(str(path) in message for _, message in outcomes)
         return True
+    (model,) = loaded
     assert_works(model)
     again = path.with_name("again.lac")
     model.save(again)
     rows = _rows_for(model)
     assert np.array_equal(
-        LACForestClassifier.load(again).predict_proba(rows), model.predict_proba(rows)
+        type(model).load(again).predict_proba(rows), model.predict_proba(rows)
     )
     return False
 

@@ -1,7 +1,9 @@
 """A sample of tools/fuzz_model_files.py: mutants are rejected cleanly or work."""
 
 import pytest
+from container_files import rewrite
 from mutations import is_refused, seeds, write_mutant
+from two_blobs import fitted_forest
 
 N_MUTANTS = 1500
 
@@ -30,5 +32,13 @@ def test_mutants(tmp_path, seed_files, global_random_seed, part):
 
 def test_a_leaf_whose_number_of_rows_cannot_be_squared(tmp_path):
     # A weight of 1e-274 is allowed; its square is zero, and impurities were 0 / 0.
-    write_mutant(tmp_path / "mutant.lac", seeds(tmp_path), 777, 8291)
-    assert not is_refused(tmp_path / "mutant.lac")
+    path = tmp_path / "mutant.lac"
+    fitted_forest(n_estimators=2, max_depth=3).save(path, compress=False)
+
+    def shrink(arrays):
+        left = arrays["nodes"]["left"]
+        assert (left < -3).any()  # leaves of more than one class
+        arrays["nodes"]["threshold"][left < -3] = 2.8e-274
+
+    rewrite(path, shrink)
+    assert not is_refused(path)

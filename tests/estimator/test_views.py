@@ -230,6 +230,27 @@ def test_importances_sum_to_one(kind):
     assert importances.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("cap", [None, 0.5])
+def test_importances_by_their_definition(cap):
+    """Decrease of augmented Gini per unlabelled row plus that of Gini per row of Step II."""
+    forest = fitted_forest(bootstrap=False, pseudo_cap=cap, gamma=0.1)
+    n_pseudo = forest.pseudo_labels_.sum() if cap is None else cap * len(X)
+    shares = []
+    for tree in forest.estimators_:
+        gini = 1 - (tree.value**2).sum(axis=1)
+        rows = tree.weighted_n_node_samples
+        assert rows[0] == len(X) + n_pseudo
+        weights = {1: tree.n_unlabeled * tree.impurity / len(U), 2: rows * gini / rows[0]}
+        decrease = np.zeros(3)
+        for node in np.flatnonzero(tree.children_left >= 0):
+            left, right = tree.children_left[node], tree.children_right[node]
+            loss = weights[tree.phase[left]]
+            decrease[tree.feature[node]] += loss[node] - loss[left] - loss[right]
+        assert set(tree.phase) == {1, 2}
+        shares.append(decrease / decrease.sum())
+    assert_allclose(forest.feature_importances_, np.mean(shares, axis=0), rtol=1e-6)
+
+
 def test_importances_find_the_features_that_matter():
     importances = fitted_forest(n_estimators=50).feature_importances_
     assert importances[2] < importances[:2].min()  # the third column is noise

@@ -6,6 +6,8 @@ from forests import assert_same_forest
 from numpy.testing import assert_allclose, assert_array_equal
 from two_blobs import U, X, fitted_forest, small_forest, y
 
+from lacforest._input.row_totals import WeightGroups
+
 # Columns with few distinct values have ties between rows, features and cuts.
 X_coarse, U_coarse = np.round(X), np.round(U)
 counts = np.random.default_rng(0).integers(1, 5, size=len(X))
@@ -196,6 +198,22 @@ def test_a_child_with_just_enough_weight(n_left, factor):
     )
     for forest in (plain, weighted):
         assert forest.estimators_[0].threshold[0] == n_left - 0.5
+
+
+def test_leaves_of_just_enough_weight():
+    """Ten weights of 0.1 sum to less than 1, which is ten times their mean."""
+    table, labels, _ = stairs(20, 10)
+    forest = small_forest(n_estimators=1, min_samples_leaf=10, bootstrap=False)
+    forest.fit(table, labels, sample_weight=np.full(20, 0.1))
+    assert forest.estimators_[0].threshold[0] == 9.5
+
+
+def test_the_factors_of_classes_do_not_count_as_rows():
+    """Rows that weigh 1 without the factor of their class count as one row each."""
+    factor = np.array([0.25, 1.0])
+    groups = WeightGroups.of(np.array([0, 0, 1], dtype=np.uint16), factor[[0, 0, 1]], 2)
+    assert groups.totals(5, 2, 1, factor).weight_unit == pytest.approx(1.0)
+    assert groups.totals(5, 2, 1, None).weight_unit == pytest.approx(0.5)
 
 
 # ---------------------------------------------------------------------------- unlabelled rows

@@ -3,15 +3,19 @@
 A read or write outside of an array goes unnoticed here and ends the process under `make sanitize`.
 """
 
+import ast
 import contextlib
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lacforest._tree
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.bins import bin_codes, few_distinct, move_to_edges
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
@@ -31,6 +35,7 @@ from lacforest._tree.ranks import (
     nodes_by_feature,
     rank_codes,
 )
+from lacforest._tree.row_hash import row_shares, row_words, sample_rows
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import (
@@ -160,6 +165,18 @@ def shap_parts():
     }
 
 
+def augmented(theta, n_labeled, n_unlabeled, left, right, rows):
+    criterion = AugmentedGiniCriterion(theta, n_labeled, n_unlabeled)
+    criterion.proportions(left, rows)
+    criterion.impurity(left, rows)
+    criterion.reduction(left, rows, right, rows)
+
+
+def plain(left, right):
+    GiniCriterion().impurity(left)
+    GiniCriterion().reduction(left, right)
+
+
 def coded_nodes():
     return {"nodes": nodes_of(CODED_NODE), "members": np.array([0, 5], np.uint32)}
 
@@ -233,12 +250,48 @@ CALLS = {
         augmented_proportions,
         {"counts": np.ones((4, 2)), "ratio": 0.5},
     ),
+    "AugmentedGiniCriterion": lambda: (
+        augmented,
+        {"theta": 0.5, "n_labeled": 12.0, "n_unlabeled": 8.0, "rows": 2.0}
+        | {"left": np.arange(2.0), "right": np.ones(2)},
+    ),
+    "GiniCriterion": lambda: (plain, {"left": np.arange(3.0), "right": np.ones(3)}),
+    "few_distinct": lambda: (few_distinct, {"values": np.arange(30.0) % 7, "most": 9}),
+    "bin_codes": lambda: (
+        bin_codes,
+        {"values": np.arange(6.0), "edges": np.array([1.5, 3.5]), "codes": np.empty(6, np.uint8)},
+    ),
+    "move_to_edges": lambda: (
+        move_to_edges,
+        {**coded_nodes(), "nodes": nodes_of(NODE), "values": np.arange(20.0)}
+        | {"edges": np.arange(19.0) + 0.25},
+    ),
+    "row_words": lambda: (row_words, {"first": 2, "end": 9, "seed": 5}),
+    "row_shares": lambda: (row_shares, {"rows": np.arange(5), "seed": 5}),
+    "sample_rows": lambda: (
+        sample_rows,
+        {"first": 2, "end": 9, "seed": 5, "chances": np.array([0.4, 0.8])},
+    ),
     "GrowingTree": lambda: (GrowingTree, {"n_classes": 3, "n_features": 2}),
     "Scratch": lambda: (
         Scratch,
         {"n_rows": 5, "n_features": 2, "n_classes": 3, "is_narrow": True},
     ),
 }
+
+
+# Grown trees come from Python nowhere; rules, pools and signals are arguments of the calls above.
+OBJECTS = {"GrowthRules", "GrownTree", "ScratchPool", "StopSignal"}
+
+
+def test_every_compiled_function_is_called():
+    stubs = Path(lacforest._tree.__file__).parent.glob("*.pyi")
+    bodies = [ast.parse(stub.read_text(encoding="utf-8")).body for stub in stubs]
+    listed = {
+        part.name for body in bodies for part in body if isinstance(part, ast.ClassDef | ast.FunctionDef)
+    }
+    assert len(listed) > 25
+    assert listed == {name.split(",")[0] for name in CALLS} | OBJECTS
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -1,12 +1,14 @@
 """The list of planted bugs is complete enough to be planted."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools"))
+planting = pytest.importorskip("planting")
 mutants = pytest.importorskip("mutants")
 BUGS = mutants.read_bugs(ROOT / "tests" / "mutants")
 
@@ -19,11 +21,11 @@ def test_there_are_many_and_each_has_a_description():
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.bug)
-def test_files_and_tests_exist(bug):
-    assert (ROOT / bug.file).is_file()
-    assert bug.old != bug.new
+def test_a_bug_can_be_planted_and_its_tests_exist(bug):
+    text = (ROOT / bug.file).read_text(encoding="utf-8")
+    assert mutants.planted(text, bug) != text
     for word in bug.tests.split():
-        assert not word.startswith("tests/") or (ROOT / word).exists()
+        assert not word.startswith("tests/") or (ROOT / word.split("::")[0]).exists()
     assert bug.equivalent is None or len(bug.equivalent) > 20
 
 
@@ -40,5 +42,57 @@ def test_modules_that_a_source_is_compiled_into(tmp_path):
     (tmp_path / "middle.pxd").write_text("from lacforest._tree.low cimport x", encoding="utf-8")
     (tmp_path / "top.pyx").write_text("from lacforest._tree.middle cimport x", encoding="utf-8")
     (tmp_path / "other.pyx").write_text("", encoding="utf-8")
-    assert mutants.modules_that_include(tmp_path, "low.pxd") == ["top"]
-    assert mutants.modules_that_include(tmp_path, "other.pyx") == ["other"]
+    assert planting.modules_that_include(tmp_path, "low.pxd") == ["top"]
+    assert planting.modules_that_include(tmp_path, "other.pyx") == ["other"]
+
+
+def test_a_bug_is_planted_again_after_a_change_of_its_file_or_tests(tmp_path):
+    bug = mutants.Bug(bug="", file="a.py", old="x", new="y", tests="test_a.py::test_x -k x")
+    (tmp_path / "a.py").write_text("x", encoding="utf-8")
+    (tmp_path / "test_a.py").write_text("", encoding="utf-8")
+    keys = [bug.key(tmp_path)]
+    assert bug.key(tmp_path) == keys[0]
+    (tmp_path / "test_a.py").write_text("assert 0", encoding="utf-8")
+    keys.append(bug.key(tmp_path))
+    (tmp_path / "a.py").write_text("1 x", encoding="utf-8")
+    keys.append(bug.key(tmp_path))
+    keys.append(replace(bug, new="z").key(tmp_path))
+    assert len(set(keys)) == 4
+
+
+def test_results_are_kept_but_not_those_of_tests_that_did_not_run(tmp_path):
+    bug = mutants.Bug(bug="b", file="a.py", old="x", new="y", tests="")
+    path = tmp_path / "new folder" / "results.jsonl"
+    first = mutants.Results(path)
+    first.add("1", bug, mutants.Outcome(mutants.CAUGHT, "test_a.py::test_x", 2.5))
+    first.add("2", bug, mutants.Outcome(mutants.BROKEN, "no such test", 0.1))
+    assert first.get("2").verdict == mutants.BROKEN
+    again = mutants.Results(path)
+    assert again.get("1") == first.get("1")
+    assert again.get("2") is None
+
+
+def test_a_test_that_always_fails_catches_nothing():
+    class Copy:
+        @staticmethod
+        def failing_test(tests):
+            return "test_b" if "test_b" in tests else None
+
+    caught = [mutants.Outcome(mutants.CAUGHT, by, 0.0) for by in ("test_a", "test_b")]
+    lives = mutants.Outcome(mutants.SURVIVES, "", 0.0)
+    mutants.check_catchers(Copy, [caught[0], lives])
+    with pytest.raises(RuntimeError, match="pytest test_b fails without any bug"):
+        mutants.check_catchers(Copy, [*caught, lives])
+
+
+def test_what_is_expected_of_a_bug():
+    bug = mutants.Bug(bug="", file="a.py", old="x", new="y", tests="")
+    equal = replace(bug, equivalent="a reason")
+    for verdict, expected, expected_of_equal in (
+        (mutants.CAUGHT, True, False),
+        (mutants.SURVIVES, False, True),
+        (mutants.BROKEN, False, False),
+    ):
+        outcome = mutants.Outcome(verdict, "", 0.0)
+        assert mutants.is_expected(bug, outcome) == expected
+        assert mutants.is_expected(equal, outcome) == expected_of_equal

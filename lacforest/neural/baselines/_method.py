@@ -12,7 +12,7 @@ from torch import nn
 
 from lacforest._contract.classifier import ProbabilisticClassifierMixin
 from lacforest._input.parameters import is_real
-from lacforest._input.shares import check_known_shares
+from lacforest._input.parameters import check_known_shares
 from lacforest.neural._base import BaseDeepClassifier
 from lacforest.neural._evaluation import predict_logits
 from lacforest.neural._module import EncoderWithHead
