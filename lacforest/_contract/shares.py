@@ -12,7 +12,7 @@ from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._contract.control import control_shares, weigh_control
 from lacforest._contract.subsample import theta_rows
 from lacforest._contract.theta import Theta, find_theta
-from lacforest._input.shares import given_shares
+from lacforest._input.shares import given_shares, share_ratio
 from lacforest._input.training_data import TrainingRows
 from lacforest.mixture import RankMixture, ShareMixture
 from lacforest.mixture.findings import Finding
@@ -148,9 +148,7 @@ def _weigh(
     rows: TrainingRows, shares: NDArray[np.float64], labeled: NDArray[np.float64]
 ) -> TrainingRows:
     """Labelled rows weighted so that known classes have these shares."""
-    least = _LEAST_PART / len(shares)
-    # A class without labelled rows has no row to weigh.
-    ratio = np.where(labeled > 0, np.maximum(shares, least) / np.maximum(labeled, 1e-300), 1.0)
+    ratio = share_ratio(shares, labeled, _LEAST_PART)
     weighted = rows.with_class_factor(ratio)
     factor = ratio[rows.classes[: rows.n_labeled]]
     sampling = factor if rows.sampling_weight is None else rows.sampling_weight * factor
