@@ -29,7 +29,7 @@ from lacforest.mixture._shares import (
 )
 
 # Shift statistics up to this one occur without any shift; see docs/guide/shares.rst.
-LARGEST_CHANCE_SHIFT = 3.0
+LARGEST_CHANCE_SHIFT = 3.5
 # Groups by chance tell classes apart by 1; such groups cannot show a shift.
 _LEAST_TOLD_APART = 1.2
 
