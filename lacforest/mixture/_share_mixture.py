@@ -193,7 +193,7 @@ class ShareMixture(BaseEstimator):
         if self.known_shares is None:
             self._share_fit = fit_shares(scores)
             self.known_shares_ = self._share_fit.known_shares
-            return share_variance(self._share_fit, scores.class_sizes)
+            return share_variance(self._share_fit, scores.labeled_shares, scores.class_sizes)
         given = np.asarray(self.known_shares, dtype=np.float64)
         if given.shape != (scores.n_known,) or not (given >= 0).all() or not given.sum() > 0:
             raise ValueError(

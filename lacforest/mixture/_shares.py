@@ -19,7 +19,7 @@ Dirichlet prior): they decide where the data do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -265,19 +265,31 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     return found
 
 
-def share_variance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Variance of each of `ShareFit.known_shares`.
+def share_variance(
+    fit: ShareFit, labeled: NDArray[np.float64], n_by_class: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Variance of each of `ShareFit.known_shares` if classes have the shares of labelled rows.
 
-    With very many classes it is that of rows which all tell their class, the least that it can be.
+    At the fitted shares, a class with few labelled rows that is frequent in deployment would have
+    a large variance, and nobody would see that it has moved. With very many classes the variance is
+    that of rows which all tell their class, the least that it can be.
 
     Parameters
     ----------
-    fit, n_by_class : as in `share_covariance`
+    fit : ShareFit
+    labeled : float64 array of shape (n_known,)
+        Shares of the known classes among labelled rows.
+    n_by_class : float64 array of shape (n_known,)
+        As in `share_covariance`.
     """
-    if len(fit.has_rows) <= _MOST_INVERTED:
-        return np.maximum(share_covariance(fit, n_by_class).diagonal(), 0.0)
-    n_known_rows = fit.counts[: -len(fit.has_rows)].sum() * fit.shares.sum()
-    return fit.known_shares / max(n_known_rows, 1.0)
+    n_known, n_fitted = len(fit.has_rows), int(fit.has_rows.sum())
+    share_of_known = fit.weights[:n_fitted].sum()
+    if n_known > _MOST_INVERTED:
+        n_known_rows = fit.counts[:-n_known].sum() * share_of_known
+        return labeled / max(n_known_rows, 1.0)
+    unmoved = np.append(labeled[fit.has_rows] * share_of_known, fit.weights[n_fitted:])
+    covariance = share_covariance(replace(fit, weights=unmoved), n_by_class)
+    return np.maximum(covariance.diagonal(), 0.0)
 
 
 def shift_statistic(

@@ -105,7 +105,7 @@ def test_the_covariance_is_that_of_repeated_samples():
 
 def statistic(scores):
     fit = fit_shares(scores)
-    variance = share_variance(fit, scores.class_sizes)
+    variance = share_variance(fit, scores.labeled_shares, scores.class_sizes)
     n_labeled = len(scores.classes)
     return shift_statistic(fit.known_shares, scores.labeled_shares, variance, n_labeled)
 
@@ -122,11 +122,11 @@ def test_classes_that_overlap_raise_few_alarms_and_hide_no_shift():
 
 def test_the_variance_of_many_classes_is_the_least_possible(monkeypatch):
     scores = overlapping_scores(np.random.default_rng(2), [0.2, 0.3, 0.5])
-    fit = fit_shares(scores)
-    by_information = share_variance(fit, scores.class_sizes)
+    fit, labeled = fit_shares(scores), scores.labeled_shares
+    by_information = share_variance(fit, labeled, scores.class_sizes)
     monkeypatch.setattr("lacforest.mixture._shares._MOST_INVERTED", 2)
-    least = share_variance(fit, scores.class_sizes)
-    assert_allclose(least, fit.known_shares / (600 * fit.shares.sum()))
+    least = share_variance(fit, labeled, scores.class_sizes)
+    assert_allclose(least, labeled / (600 * fit.shares.sum()))
     assert (least < by_information).all()
 
 
