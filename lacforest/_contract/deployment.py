@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from lacforest._coding.bins import sampled_rows
 from lacforest._coding.coded_table import CodedTable, code_table
-from lacforest._input.parameters import given_shares, is_real
+from lacforest._input.parameters import given_shares, is_real, share_ratio
 from lacforest._input.training_data import TrainingRows
 from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.user_warnings import warn_user
@@ -365,9 +365,7 @@ def _weigh(
     rows: TrainingRows, shares: NDArray[np.float64], labeled: NDArray[np.float64]
 ) -> TrainingRows:
     """Labelled rows weighted so that known classes have these shares."""
-    least = _LEAST_SHARE / len(shares)
-    # A class without labelled rows has no row to weigh.
-    ratio = np.where(labeled > 0, np.maximum(shares, least) / np.maximum(labeled, 1e-300), 1.0)
+    ratio = share_ratio(shares, labeled, _LEAST_SHARE)
     weighted = rows.with_class_factor(ratio)
     factor = ratio[rows.classes[: rows.n_labeled]]
     sampling = factor if rows.sampling_weight is None else rows.sampling_weight * factor

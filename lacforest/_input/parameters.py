@@ -219,6 +219,26 @@ def given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
     return normalised
 
 
+def share_ratio(
+    known: NDArray[np.float64], labeled: NDArray[np.float64], least_part: float
+) -> NDArray[np.float64]:
+    """Factor that brings labelled rows of each class to its share in deployment.
+
+    A class without labelled rows has nothing to weigh and gets 1.
+
+    Parameters
+    ----------
+    known : float64 array of shape (n_known,)
+        Shares in deployment.
+    labeled : float64 array of shape (n_known,)
+        Shares among labelled rows.
+    least_part : float
+        Part of an equal share that every class keeps.
+    """
+    kept = np.maximum(known, least_part / len(known))
+    return np.where(labeled > 0, kept / np.maximum(labeled, 1e-300), 1.0)
+
+
 def weights_to_shares(
     labels: NDArray[Any], shares: Mapping[Any, float], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:

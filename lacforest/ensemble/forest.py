@@ -123,7 +123,7 @@ class LACForestClassifier(BaseLACForest):
         Intervals of estimated shares; None where they are those of labelled rows or given.
     share_shift_ : float or None
         How far shares in deployment lie from those of labelled rows, as a mean squared z-score;
-        shares were estimated where it is above 4. None where this was not tested.
+        shares were estimated where it is above 3.5. None where this was not tested.
     fit_findings_ : tuple of Finding
         What the fit found about its assumptions, as `lacforest.mixture.diagnose` tells it; problems
         were warned about. Empty without unlabelled rows.

@@ -98,7 +98,9 @@ def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
     return render(columns, rows, {}, given.format)
 
 
-def _add_table_options(name: str, methods: tuple[str, ...], parser: argparse.ArgumentParser) -> None:
+def _add_table_options(
+    name: str, methods: tuple[str, ...], parser: argparse.ArgumentParser
+) -> None:
     add = parser.add_argument
     add("--datasets", type=names, default="mnist,fmnist", help="names, with commas")
     add("--methods", type=names, default=",".join(methods), help="with commas")

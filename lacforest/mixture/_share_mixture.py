@@ -11,23 +11,24 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from lacforest._coding.coded_table import CodedTable, code_table
-from lacforest._input.parameters import check_int, check_level, check_n_jobs
+from lacforest._input.parameters import check_int, check_level, check_n_jobs, share_ratio
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest.mixture._base import MOST_VALUES
 from lacforest.mixture._forest_scores import class_scores
 from lacforest.mixture._rank_mixture import FLAT_POWER, STEEP_POWER, RankMixture
 from lacforest.mixture._score_table import ScoreTable
 from lacforest.mixture._shares import (
+    LEAST_PART,
     ClassScores,
     fit_shares,
     novelty,
     share_covariance,
-    share_ratio,
+    share_variance,
     shift_statistic,
 )
 
 # Shift statistics up to this one occur without any shift; see docs/guide/shares.rst.
-LARGEST_CHANCE_SHIFT = 4.0
+LARGEST_CHANCE_SHIFT = 3.5
 # Groups by chance tell classes apart by 1; such groups cannot show a shift.
 _LEAST_TOLD_APART = 1.2
 
@@ -169,9 +170,9 @@ class ShareMixture(BaseEstimator):
         seed, self._seed = random_state.randint(0, 2**32, size=2, dtype=np.uint32).tolist()
         scores = class_scores(rows, coded, seed, self.n_jobs)
         self.labeled_shares_ = scores.labeled_shares
-        n_known_rows = self._find_shares(scores)
+        variance = self._find_shares(scores)
         self.share_shift_ = shift_statistic(
-            self.known_shares_, self.labeled_shares_, n_known_rows, rows.n_labeled
+            self.known_shares_, self.labeled_shares_, variance, rows.n_labeled
         )
         sees = self._share_fit is None or self._share_fit.told_apart > _LEAST_TOLD_APART
         self.has_shifted_ = sees and self.share_shift_ > LARGEST_CHANCE_SHIFT
@@ -185,14 +186,13 @@ class ShareMixture(BaseEstimator):
         self._class_scores = scores
         return self
 
-    def _find_shares(self, scores: ClassScores) -> float:
-        """Set the shares among known rows, and return how many unlabelled rows are known."""
-        n_unlabeled = len(scores.unlabeled)
+    def _find_shares(self, scores: ClassScores) -> NDArray[np.float64]:
+        """Set the shares among known rows, and return their variance."""
         self._share_fit = None
         if self.known_shares is None:
             self._share_fit = fit_shares(scores)
             self.known_shares_ = self._share_fit.known_shares
-            return float(self._share_fit.shares.sum()) * n_unlabeled
+            return share_variance(self._share_fit, scores.labeled_shares, scores.class_sizes)
         given = np.asarray(self.known_shares, dtype=np.float64)
         if given.shape != (scores.n_known,) or not (given >= 0).all() or not given.sum() > 0:
             raise ValueError(
@@ -200,7 +200,7 @@ class ShareMixture(BaseEstimator):
                 f"not negative, got {self.known_shares!r}"
             )
         self.known_shares_ = given / given.sum()
-        return float(n_unlabeled)
+        return np.zeros(scores.n_known)
 
     def fit_intervals(self) -> Self:
         """Add the intervals to what `fit_shift` found.
@@ -254,7 +254,7 @@ def _weighted_scores(
     scores: ClassScores, known: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Novelty of both sides and weights of labelled rows under shares in deployment."""
-    ratio = share_ratio(known, scores.labeled_shares)
+    ratio = share_ratio(known, scores.labeled_shares, LEAST_PART)
     return (
         novelty(scores.labeled, ratio),
         novelty(scores.unlabeled, ratio),

@@ -19,13 +19,14 @@ Dirichlet prior): they decide where the data do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lacforest._input.parameters import share_ratio
 from lacforest.mixture._beta_mixture import MOST_PARTS, Parts, mixture_weights, position_counts
 from lacforest.mixture._score_table import ScoreTable
 
@@ -36,7 +37,7 @@ _N_POWERS = 8
 _N_ROUNDS = 3
 # A class keeps this part of an equal share while positions are found: weights of zero would remove
 # its rows, and the class could never come back.
-_LEAST_PART = 0.02
+LEAST_PART = 0.02
 # Rows with labelled shares that are counted beside the unlabelled ones. With 3 to 30 of them, the
 # error under a shift is about the same; with none, classes that look alike may swap their shares.
 PRIOR_ROWS = 10.0
@@ -45,6 +46,8 @@ _BIAS = 0.1
 _SMALL_SHARE = 0.01
 # Part of the squared z-score of the class that has moved most.
 _ONE_CLASS = 5.0
+# Most classes whose information is inverted in every fit, which takes cubic time.
+_MOST_INVERTED = 300
 
 
 @dataclass(frozen=True)
@@ -98,20 +101,6 @@ def novelty(probabilities: NDArray[np.float64], ratio: NDArray[np.float64]) -> N
     unlabeled = probabilities[:, -1]
     score: NDArray[np.float64] = unlabeled / (unlabeled + probabilities[:, :-1] @ ratio + 1e-9)
     return score
-
-
-def floored(shares: NDArray[np.float64], part: float = _LEAST_PART) -> NDArray[np.float64]:
-    """Shares of which none is below `part` of an equal share."""
-    return np.maximum(shares, part / len(shares))
-
-
-def share_ratio(known: NDArray[np.float64], labeled: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Factor that brings labelled rows of each class to its share in deployment.
-
-    A class without labelled rows has nothing to weigh and gets 1.
-    """
-    kept = floored(known)
-    return np.where(labeled > 0, kept / np.maximum(labeled, 1e-300), 1.0)
 
 
 @cache
@@ -214,7 +203,7 @@ def fit_shares(
     known = labeled_shares if start is None else start
     weights: NDArray[np.float64] | None = None
     for _ in range(n_rounds):
-        ratio = share_ratio(known, labeled_shares)
+        ratio = share_ratio(known, labeled_shares, LEAST_PART)
         row_weight = scores.weight * ratio[classes]
         labeled, unlabeled = novelty(scores.labeled, ratio), novelty(scores.unlabeled, ratio)
         counts = np.zeros((n_known, N_BINS))
@@ -276,23 +265,58 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     return found
 
 
+def share_variance(
+    fit: ShareFit, labeled: NDArray[np.float64], n_by_class: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Variance of each of `ShareFit.known_shares` if classes have the shares of labelled rows.
+
+    At the fitted shares, a class with few labelled rows that is frequent in deployment would have
+    a large variance, and nobody would see that it has moved. With very many classes the variance is
+    that of rows which all tell their class, the least that it can be.
+
+    Parameters
+    ----------
+    fit : ShareFit
+    labeled : float64 array of shape (n_known,)
+        Shares of the known classes among labelled rows.
+    n_by_class : float64 array of shape (n_known,)
+        As in `share_covariance`.
+    """
+    n_known, n_fitted = len(fit.has_rows), int(fit.has_rows.sum())
+    share_of_known = fit.weights[:n_fitted].sum()
+    if n_known > _MOST_INVERTED:
+        n_known_rows = fit.counts[:-n_known].sum() * share_of_known
+        return labeled / max(n_known_rows, 1.0)
+    unmoved = np.append(labeled[fit.has_rows] * share_of_known, fit.weights[n_fitted:])
+    covariance = share_covariance(replace(fit, weights=unmoved), n_by_class)
+    return np.maximum(covariance.diagonal(), 0.0)
+
+
 def shift_statistic(
     known: NDArray[np.float64],
     labeled: NDArray[np.float64],
-    n_known_unlabeled: float,
+    variance: NDArray[np.float64],
     n_labeled: int,
 ) -> float:
     """Squared z-scores of shares in deployment against those of labelled rows, on average.
 
-    The variance of a share is that of two multinomial samples, and that of an estimate which is off
-    by about a tenth of the share whatever the number of rows. Without a shift the statistic is
-    about 1 where classes are told apart well, and larger where they are not. One class alone that
-    has moved far counts as much as five classes that have moved.
+    The variance of a difference is that of the estimated share, which is large for a class that
+    looks like another one, that of a multinomial sample of labelled rows, and that of an estimate
+    which is off by about a tenth of the share whatever the number of rows. One class alone that has
+    moved far counts as much as five classes that have moved.
+
+    Parameters
+    ----------
+    known, labeled : float64 array of shape (n_known,)
+        Shares in deployment and among labelled rows.
+    variance : float64 array of shape (n_known,)
+        Of `known`, see `share_variance`.
+    n_labeled : int
     """
     some = labeled > 0
     if some.sum() < 2:
         return 0.0
-    variance = labeled[some] * (1.0 / max(n_known_unlabeled, 1.0) + 1.0 / n_labeled)
-    variance += (_BIAS * (labeled[some] + _SMALL_SHARE)) ** 2
-    squares = (known - labeled)[some] ** 2 / variance
+    own = labeled[some]
+    total = variance[some] + own * (1.0 - own) / n_labeled + (_BIAS * (own + _SMALL_SHARE)) ** 2
+    squares = (known[some] - own) ** 2 / total
     return float(max(squares.sum() / (some.sum() - 1), squares.max() / _ONE_CLASS))

@@ -94,10 +94,7 @@ CUTS = {
 def array_of(rows, cuts):
     """A dask array with given partitions, empty ones among them."""
     return da.concatenate(
-        [
-            da.from_delayed(dask.delayed(part), part.shape, part.dtype)
-            for part in cut(rows, cuts)
-        ]
+        [da.from_delayed(dask.delayed(part), part.shape, part.dtype) for part in cut(rows, cuts)]
     )
 
 

@@ -30,9 +30,7 @@ STAGES += [pytest.param(stage, marks=pytest.mark.nightly) for stage in LATER_STA
 def fit_until(client, stage=None, action=None):
     """A fit during which something happens when the first task of a stage is done."""
     table, labels, unlabeled = as_arrays(*blobs())
-    forest = DaskLACForestClassifier(
-        4, theta=0.5, rows_per_tree=250, random_state=0, client=client
-    )
+    forest = DaskLACForestClassifier(4, theta=0.5, rows_per_tree=250, random_state=0, client=client)
     reached = []
 
     def watch(what, n_done, n_total):

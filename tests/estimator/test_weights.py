@@ -6,7 +6,7 @@ from forests import assert_same_forest
 from numpy.testing import assert_allclose, assert_array_equal
 from two_blobs import U, X, fitted_forest, small_forest, y
 
-from lacforest._input.row_totals import WeightGroups
+from lacforest._input.training_data import WeightGroups
 
 # Columns with few distinct values have ties between rows, features and cuts.
 X_coarse, U_coarse = np.round(X), np.round(U)

@@ -11,7 +11,14 @@ from strategies import seeds
 from lacforest import AugmentedGiniCriterion
 from lacforest.mixture import RankMixture, ShareMixture
 from lacforest.mixture._beta_mixture import mixture_weights
-from lacforest.mixture._shares import ClassScores, fit_shares, share_covariance
+from lacforest.mixture._share_mixture import LARGEST_CHANCE_SHIFT
+from lacforest.mixture._shares import (
+    ClassScores,
+    fit_shares,
+    share_covariance,
+    share_variance,
+    shift_statistic,
+)
 
 several = settings(max_examples=25)
 
@@ -72,28 +79,71 @@ def test_a_class_that_looks_like_another_keeps_its_labelled_share():
     assert_allclose(found[1] / found[0], 0.25, rtol=0.02)
 
 
+def overlapping_scores(rng, share, n_labeled=300, n_unlabeled=600):
+    """Rows of three classes that are told apart by 0.6 only, labelled in equal parts."""
+    tilted = np.array([[0.6, 0.25, 0.15], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]])
+    classes = np.repeat([0, 1, 2], n_labeled // 3)
+    deployed = rng.choice(3, n_unlabeled, p=share)
+    sides = []
+    for truth in (classes, deployed):
+        shown = (rng.random((len(truth), 1)) > tilted[truth].cumsum(axis=1)).sum(axis=1)
+        sides.append(np.eye(4)[shown] + rng.uniform(0, 0.1, (len(truth), 4)))
+    return ClassScores(*sides, classes, np.ones(n_labeled))
+
+
 def test_the_covariance_is_that_of_repeated_samples():
     rng = np.random.default_rng(0)
-    share, n_labeled, n_unlabeled = np.array([0.2, 0.3, 0.5]), 300, 600
-    tilted = np.array([[0.6, 0.25, 0.15], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]])
-
-    def draw():
-        classes = np.repeat([0, 1, 2], n_labeled // 3)
-        deployed = rng.choice(3, n_unlabeled, p=share)
-        sides = []
-        for truth in (classes, deployed):
-            shown = (rng.random((len(truth), 1)) > tilted[truth].cumsum(axis=1)).sum(axis=1)
-            sides.append(np.eye(4)[shown] + rng.uniform(0, 0.1, (len(truth), 4)))
-        return ClassScores(*sides, classes, np.ones(n_labeled))
-
     fits, expected = [], []
     for _ in range(200):
-        scores = draw()
+        scores = overlapping_scores(rng, [0.2, 0.3, 0.5])
         fit = fit_shares(scores)
         fits.append(fit.known_shares)
         expected.append(share_covariance(fit, scores.class_sizes).diagonal())
     spread, expected = np.std(fits, axis=0), np.sqrt(np.mean(expected, axis=0))
     assert_allclose(expected, spread, rtol=0.3)
+
+
+def statistic(scores):
+    fit = fit_shares(scores)
+    variance = share_variance(fit, scores.labeled_shares, scores.class_sizes)
+    n_labeled = len(scores.classes)
+    return shift_statistic(fit.known_shares, scores.labeled_shares, variance, n_labeled)
+
+
+def test_classes_that_overlap_raise_few_alarms_and_hide_no_shift():
+    rng = np.random.default_rng(1)
+    equal = [statistic(overlapping_scores(rng, [1 / 3, 1 / 3, 1 / 3])) for _ in range(100)]
+    # By the variance of rows that all tell their class, the mean is 3.4, and 37 % are alarms.
+    assert 0.7 < np.mean(equal) < 1.3
+    assert np.mean(np.array(equal) > LARGEST_CHANCE_SHIFT) < 0.1
+    moved = [statistic(overlapping_scores(rng, [0.05, 0.15, 0.8])) for _ in range(20)]
+    assert min(moved) > LARGEST_CHANCE_SHIFT
+
+
+def test_the_variance_of_many_classes_is_the_least_possible(monkeypatch):
+    scores = overlapping_scores(np.random.default_rng(2), [0.2, 0.3, 0.5])
+    fit, labeled = fit_shares(scores), scores.labeled_shares
+    by_information = share_variance(fit, labeled, scores.class_sizes)
+    monkeypatch.setattr("lacforest.mixture._shares._MOST_INVERTED", 2)
+    least = share_variance(fit, labeled, scores.class_sizes)
+    assert_allclose(least, labeled / (600 * fit.shares.sum()))
+    assert (least < by_information).all()
+
+
+@settings(max_examples=100)
+@given(
+    entries=st.lists(
+        st.tuples(st.floats(0, 1), st.integers(0, 50), st.floats(0, 0.1)), min_size=1, max_size=6
+    )
+)
+def test_the_statistic_is_that_of_the_formula(entries):
+    known, counts, variance = (
+        np.array(column, dtype=float) for column in zip(*entries, strict=True)
+    )
+    labeled = counts / max(counts.sum(), 1.0)
+    found = shift_statistic(known, labeled, variance, 100)
+    expected = naive.shift_statistic(known.tolist(), labeled.tolist(), variance.tolist(), 100)
+    assert_allclose(found, expected, rtol=1e-9)
 
 
 @st.composite

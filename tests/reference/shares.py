@@ -92,3 +92,15 @@ def counts_and_parts(labeled, unlabeled, classes, known, lowest=5.0):
         counts.append(PRIOR_ROWS * sizes[k] / len(classes))
         parts.append([float(k == i) for i in range(len(parts[0]))])
     return counts, parts
+
+
+def shift_statistic(known, labeled, variance, n_labeled):
+    """Mean squared z-score, or a fifth of the largest one; classes without labelled rows apart."""
+    squares = []
+    for share, own, of_estimate in zip(known, labeled, variance, strict=True):
+        if own > 0:
+            total = of_estimate + own * (1 - own) / n_labeled + (0.1 * (own + 0.01)) ** 2
+            squares.append((share - own) ** 2 / total)
+    if len(squares) < 2:
+        return 0.0
+    return max(sum(squares) / (len(squares) - 1), max(squares) / 5)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from lacforest._contract.classifier import ProbabilisticClassifierMixin
-from lacforest._input.parameters import is_real
-from lacforest._input.parameters import check_known_shares
+from lacforest._input.parameters import check_known_shares, is_real
 from lacforest.neural._base import BaseDeepClassifier
 from lacforest.neural._evaluation import predict_logits
 from lacforest.neural._module import EncoderWithHead
@@ -200,9 +199,7 @@ class NewClassMethod(ProbabilisticClassifierMixin, DeepMethod):
         "weight_decay": 1e-4,
     }
 
-    def __init__(
-        self, *, theta: Any = "auto", known_shares: Any = "auto", **training: Any
-    ) -> None:
+    def __init__(self, *, theta: Any = "auto", known_shares: Any = "auto", **training: Any) -> None:
         super().__init__(**self._DEFAULTS | training)
         self.theta = theta
         self.known_shares = known_shares
