@@ -35,7 +35,7 @@ from lacforest._tree.ranks import (
     nodes_by_feature,
     rank_codes,
 )
-from lacforest._tree.row_hash import row_shares, row_words, sample_rows
+from lacforest._tree.row_hash import bootstrap_rows, row_shares, row_words, sample_rows
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import (
@@ -272,6 +272,7 @@ CALLS = {
         sample_rows,
         {"first": 2, "end": 9, "seed": 5, "chances": np.array([0.4, 0.8])},
     ),
+    "bootstrap_rows": lambda: (bootstrap_rows, {"n_rows": 7, "seed": 5}),
     "GrowingTree": lambda: (GrowingTree, {"n_classes": 3, "n_features": 2}),
     "Scratch": lambda: (
         Scratch,
