@@ -118,7 +118,7 @@ def test_precision_by_device():
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_convolutions_run_channels_last(channels):
-    """Pooling of images in the other order takes half of the time of a step."""
+    """Also with one channel, for which torch takes both orders for the same."""
     encoder = make_encoder("cnn", (channels, 8, 8), ())
     images = torch.rand(4, channels, 8, 8)
     assert encoder.layers[0](images).is_contiguous(memory_format=torch.channels_last)
