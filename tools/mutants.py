@@ -11,7 +11,7 @@ not listed as equivalent.
     python tools/mutants.py --results build/mutants.jsonl    # may be stopped and called again
 
 With --results, a bug whose file, passage and tests are those of an earlier run is not planted
-again.
+again; --report prints what became of all bugs so far.
 """
 
 from __future__ import annotations
@@ -181,16 +181,18 @@ def check_catchers(copy: Copy, outcomes: list[Outcome]) -> None:
         raise RuntimeError(f"pytest {failing} fails without any bug")
 
 
-def print_summary(bugs: list[Bug], outcomes: list[Outcome]) -> None:
-    """A line per list, then the bugs that survive."""
-    print(f"{'':16s} planted  caught  equivalent  survive")
-    pairs = list(zip(bugs, outcomes, strict=True))
+def print_summary(bugs: list[Bug], found: list[Outcome | None]) -> None:
+    """A line per list, then the bugs that survive; None is a bug that was not planted."""
+    print(f"{'':16s}  listed  planted  caught  equivalent  survive")
+    pairs = [(bug, out) for bug, out in zip(bugs, found, strict=True) if out is not None]
     for group in [*sorted({bug.group for bug in bugs}), "all"]:
+        n_listed = sum(group in (bug.group, "all") for bug in bugs)
         here = [pair for pair in pairs if group in (pair[0].group, "all")]
         n_equal = sum(bug.equivalent is not None for bug, _ in here)
         n_caught = sum(outcome.verdict == CAUGHT for _, outcome in here)
         n_alive = sum(not is_expected(*pair) for pair in here)
-        print(f"{group:16s} {len(here):7d} {n_caught:7d} {n_equal:11d} {n_alive:8d}")
+        counts = f"{n_listed:7d} {len(here):8d} {n_caught:7d} {n_equal:11d} {n_alive:8d}"
+        print(f"{group:16s} {counts}")
     for title, chosen in (
         ("Equivalent", [p for p in pairs if p[0].equivalent is not None and is_expected(*p)]),
         ("SURVIVE", [p for p in pairs if not is_expected(*p)]),
@@ -200,7 +202,7 @@ def print_summary(bugs: list[Bug], outcomes: list[Outcome]) -> None:
         for bug, outcome in chosen:
             reason = bug.equivalent if is_expected(bug, outcome) else outcome.verdict
             print(f"  {bug.file}: {bug.bug}\n    {reason}")
-    print(f"\n{sum(outcome.seconds for outcome in outcomes) / 60:.1f} CPU minutes")
+    print(f"\n{sum(outcome.seconds for _, outcome in pairs) / 60:.1f} CPU minutes")
 
 
 def main() -> int:
@@ -211,6 +213,7 @@ def main() -> int:
     parser.add_argument("--python", action="store_true", help="none that needs a compiler")
     parser.add_argument("--unchecked", action="store_true", help="trust that the tests pass")
     parser.add_argument("--results", type=Path, help="outcomes, kept for the next call")
+    parser.add_argument("--report", action="store_true", help="plant none, print the results")
     arguments = parser.parse_args()
     bugs = [
         bug
@@ -223,6 +226,9 @@ def main() -> int:
     # Taken together with the copy: the checkout may change while the bugs are planted.
     keys = {bug: bug.key(ROOT) for bug in bugs}
     waiting = [bug for bug in bugs if results.get(keys[bug]) is None]
+    if arguments.report:
+        print_summary(bugs, [results.get(keys[bug]) for bug in bugs])
+        return int(bool(waiting))
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder))
         # Bugs of one compiled module follow each other: the others need not be compiled again.

@@ -120,14 +120,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _explained(error: BaseException) -> tuple[list[str], int]:
     """The lines of an error message, and the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        # Before any import: one that was interrupted may fail when it is tried again.
+        return ["interrupted"], _STOPPED
     from lacforest._model.container import ModelFileError
     from lacforest.cli._output import OutputError
     from lacforest.tabular import TableError
 
     # Errors that the user can correct; all others are defects of lacforest.
     mistakes = (MissingExtraError, ModelFileError, OSError, OutputError, TableError)
-    if isinstance(error, KeyboardInterrupt):
-        return ["interrupted"], _STOPPED
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
         return [f"{error.filename}: {error.strerror}"], _MISTAKE
     if isinstance(error, OSError) and error.errno in _FULL:

@@ -309,6 +309,16 @@ def test_a_missing_extra(run, monkeypatch, package):
     assert outcome.is_mistake(f"this needs {package}", "pip install 'lacforest[cli]'", "'.[cli]'")
 
 
+def test_stopped_while_modules_are_imported(run, monkeypatch):
+    def stop(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lacforest.cli.importlib.import_module", stop)
+    monkeypatch.setitem(sys.modules, "lacforest._model.container", None)
+    outcome = run(*fit_words())
+    assert (outcome.code, outcome.err, outcome.new_files) == (130, "lacforest: interrupted\n", [])
+
+
 def test_stopped_in_the_middle(run, model, folder, monkeypatch):
     def stop(self, frames):
         yield next(iter(frames))
