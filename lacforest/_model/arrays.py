@@ -14,8 +14,8 @@ from lacforest._input.weights import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.predict import add_node_values, add_probabilities, find_leaves
 from lacforest._tree.workspace import NODE
-from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 from lacforest._utils.array_size import ArraySize
+from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # (row, tree) pairs that make a thread worth its start.
 PAIRS_PER_THREAD = 500_000

@@ -96,7 +96,9 @@ class _DaskForest(BaseLACForest):
         theta: Any,
     ) -> None:
         """Fit on listed partitions by any engine."""
-        if self.unlabeled_label is not None and any(part[-1].source == "X_unlabeled" for part in parts):
+        if self.unlabeled_label is not None and any(
+            part[-1].source == "X_unlabeled" for part in parts
+        ):
             raise ValueError(
                 "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: use one"
             )

@@ -58,9 +58,7 @@ def embed_reading(parts: Sequence[tuple[Any, Any, Any, RowPlace]]) -> list[Part]
     return embedded
 
 
-def _steps_of(
-    values: Sequence[Any], graphs: dict[int, Mapping[Any, Any]]
-) -> dict[Any, Any] | None:
+def _steps_of(values: Sequence[Any], graphs: dict[int, Mapping[Any, Any]]) -> dict[Any, Any] | None:
     """All tasks that these delayed values need; None if one of them is not a plain task."""
     steps: dict[Any, Any] = {}
     for value in values:

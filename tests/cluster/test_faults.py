@@ -1,10 +1,16 @@
 """Workers killed in every stage, many fits, and every number of workers: the nightly checks.
 
-``make cluster-test`` runs them. The small cluster of ``test_local_cluster.py`` is part of every run.
+``make cluster-test`` runs them; the small cluster of test_local_cluster.py is part of every run.
 """
 
 import numpy as np
 import pytest
+from forests import assert_same_forest
+from partitions import FORESTS, RecordingEngine, blobs, cut, fit_local, fit_parts, partition
+
+pytest.importorskip("distributed")
+import dask
+import dask.array as da
 from clusters import (
     as_arrays,
     call_within,
@@ -15,11 +21,6 @@ from clusters import (
     separate_processes,
     wait_until_empty,
 )
-from forests import assert_same_forest
-from partitions import FORESTS, RecordingEngine, blobs, cut, fit_local, fit_parts, partition
-
-import dask
-import dask.array as da
 
 from lacforest.dask import DaskLACExtraTreesClassifier, DaskLACForestClassifier
 from lacforest.dask.cluster import ClusterError
@@ -77,7 +78,7 @@ def test_tasks_that_kill_every_worker(two_workers, tmp_path):
     forest = DaskLACForestClassifier(4, client=two_workers, **OPTIONS)
     with (
         killing(two_workers, "grow", tmp_path, n_kills=100),
-        pytest.raises(ClusterError, match="workers died .* memory"),
+        pytest.raises(ClusterError, match=r"workers died .* memory"),
     ):
         call_within(300, forest.fit, table, labels, X_unlabeled=unlabeled)
     assert not hasattr(forest, "classes_")
@@ -95,10 +96,7 @@ CUTS = {
 def array_of(rows, cuts):
     """A dask array with given partitions, empty ones among them."""
     return da.concatenate(
-        [
-            da.from_delayed(dask.delayed(part), part.shape, part.dtype)
-            for part in cut(rows, cuts)
-        ]
+        [da.from_delayed(dask.delayed(part), part.shape, part.dtype) for part in cut(rows, cuts)]
     )
 
 

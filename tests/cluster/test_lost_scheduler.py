@@ -30,9 +30,7 @@ STAGES += [pytest.param(stage, marks=pytest.mark.nightly) for stage in LATER_STA
 def fit_until(client, stage=None, action=None):
     """A fit during which something happens when the first task of a stage is done."""
     table, labels, unlabeled = as_arrays(*blobs())
-    forest = DaskLACForestClassifier(
-        4, theta=0.5, rows_per_tree=250, random_state=0, client=client
-    )
+    forest = DaskLACForestClassifier(4, theta=0.5, rows_per_tree=250, random_state=0, client=client)
     reached = []
 
     def watch(what, n_done, n_total):
@@ -52,7 +50,7 @@ def fit_until(client, stage=None, action=None):
 def test_a_killed_scheduler(stage, tmp_path):
     with separate_processes(tmp_path, 1) as client:
         scheduler = client.run_on_scheduler(os.getpid)
-        with pytest.raises(ClusterError, match="scheduler stopped or lost .* fit again"):
+        with pytest.raises(ClusterError, match=r"scheduler stopped or lost .* fit again"):
             call_within(90, fit_until, client, stage, lambda: os.kill(scheduler, signal.SIGKILL))
 
 
