@@ -22,8 +22,11 @@ from clusters import (
     wait_until_empty,
 )
 
-from lacforest.dask import DaskLACExtraTreesClassifier, DaskLACForestClassifier
-from lacforest.dask.cluster import ClusterError
+from lacforest.dask import (
+    ClusterError,
+    DaskLACExtraTreesClassifier,
+    DaskLACForestClassifier,
+)
 
 nightly = pytest.mark.nightly
 pytestmark = late_collection

@@ -17,8 +17,7 @@ from partitions import blobs
 
 import lacforest.dask.fitting as fitting
 from lacforest._utils.progress import watching
-from lacforest.dask import DaskLACForestClassifier
-from lacforest.dask.cluster import ClusterError
+from lacforest.dask import ClusterError, DaskLACForestClassifier
 
 pytestmark = late_collection
 
