@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
 from lacforest.tabular import TableCoder, TableError, TabularModel
+
+# Seconds until a scheduler must have answered.
+_PATIENCE = 30
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -39,14 +43,18 @@ def fit_folders(
                 n_workers=given.jobs if given.jobs > 0 else None,
                 threads_per_worker=1,
                 dashboard_address=":0",
+                silence_logs=logging.CRITICAL,  # errors of tasks reach this process anyway
             )
             client = distributed.Client(stack.enter_context(cluster))
         else:
-            client = distributed.Client(given.dask, timeout=30)
+            client = _connect(distributed, given.dask)
         stack.enter_context(client)
         forest.set_params(client=client)
         with console.counting(f"growing {forest.n_estimators} trees on Dask", "tasks"):
-            forest.fit(labeled[names], labeled[given.target], X_unlabeled=unlabeled[names])
+            try:
+                forest.fit(labeled[names], labeled[given.target], X_unlabeled=unlabeled[names])
+            except (TypeError, ValueError) as error:  # they name the partition
+                raise TableError(str(error)) from error
         predicted = forest.predict(unlabeled[names]).value_counts().compute()
         n_labeled = int(labeled.shape[0].compute())
     local = forest.to_local()
@@ -54,6 +62,16 @@ def fit_folders(
     model = TabularModel(local, TableCoder.of_numbers(names))
     model.target = given.target
     return model, n_labeled, Counter(predicted.to_dict())
+
+
+def _connect(distributed: Any, address: str) -> Any:
+    try:
+        return distributed.Client(address, timeout=_PATIENCE)
+    except (OSError, ValueError) as error:
+        raise TableError(
+            f"no Dask scheduler was found at {address} ({error}): give its address, such as "
+            "tcp://host:8786, or leave it out to start a cluster on this machine"
+        ) from error
 
 
 def _read(paths: list[str]) -> Any:

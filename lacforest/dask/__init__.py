@@ -3,6 +3,7 @@
 Importing this package imports no dask; fitting does.
 """
 
+from lacforest.dask.cluster import ClusterError
 from lacforest.dask.estimators import DaskLACExtraTreesClassifier, DaskLACForestClassifier
 
-__all__ = ["DaskLACExtraTreesClassifier", "DaskLACForestClassifier"]
+__all__ = ["ClusterError", "DaskLACExtraTreesClassifier", "DaskLACForestClassifier"]

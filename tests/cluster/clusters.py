@@ -71,8 +71,8 @@ def tasks_left(client):
     def on_worker(dask_worker):
         return [str(key) for key in (*dask_worker.data, *dask_worker.state.tasks)]
 
-    known = client.run_on_scheduler(on_scheduler) + sum(client.run(on_worker).values(), [])
-    return sorted(key for key in known if "lacforest" in key)
+    known = [client.run_on_scheduler(on_scheduler), *client.run(on_worker).values()]
+    return sorted(key for keys in known for key in keys if "lacforest" in key)
 
 
 def wait_until_empty(client, seconds=30.0):

@@ -1,12 +1,16 @@
 """Workers killed in every stage, many fits, and every number of workers: the nightly checks.
 
-``make cluster-test`` runs them. The small cluster of ``test_local_cluster.py`` is part of every run.
+``make cluster-test`` runs them; the small cluster of test_local_cluster.py is part of every run.
 """
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
+from forests import assert_same_forest
+from partitions import FORESTS, RecordingEngine, blobs, cut, fit_local, fit_parts, partition
+
+pytest.importorskip("distributed")
+import dask
+import dask.array as da
 from clusters import (
     as_arrays,
     call_within,
@@ -17,11 +21,12 @@ from clusters import (
     separate_processes,
     wait_until_empty,
 )
-from forests import assert_same_forest
-from partitions import FORESTS, RecordingEngine, blobs, cut, fit_local, fit_parts, partition
 
-from lacforest.dask import DaskLACExtraTreesClassifier, DaskLACForestClassifier
-from lacforest.dask.cluster import ClusterError
+from lacforest.dask import (
+    ClusterError,
+    DaskLACExtraTreesClassifier,
+    DaskLACForestClassifier,
+)
 
 nightly = pytest.mark.nightly
 pytestmark = late_collection
@@ -76,7 +81,7 @@ def test_tasks_that_kill_every_worker(two_workers, tmp_path):
     forest = DaskLACForestClassifier(4, client=two_workers, **OPTIONS)
     with (
         killing(two_workers, "grow", tmp_path, n_kills=100),
-        pytest.raises(ClusterError, match="workers died .* memory"),
+        pytest.raises(ClusterError, match=r"workers died .* memory"),
     ):
         call_within(300, forest.fit, table, labels, X_unlabeled=unlabeled)
     assert not hasattr(forest, "classes_")

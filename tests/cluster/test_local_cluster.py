@@ -6,11 +6,17 @@ import signal
 import threading
 import time
 
+import numpy as np
+import pytest
+from forests import assert_same_forest
+from numpy.testing import assert_array_equal
+from partitions import FORESTS, blobs, fit_local
+from sklearn.base import clone
+
+pytest.importorskip("distributed")
 import dask.array as da
 import dask.dataframe as dd
-import numpy as np
 import pandas as pd
-import pytest
 from clusters import (
     as_arrays,
     call_within,
@@ -21,12 +27,8 @@ from clusters import (
     slowly,
     wait_until_empty,
 )
-from forests import assert_same_forest
-from numpy.testing import assert_array_equal
-from partitions import FORESTS, blobs, fit_local
-from sklearn.base import clone
 
-from lacforest.cli import main
+from lacforest.cli import _fit_dask, main
 from lacforest.dask import DaskLACForestClassifier
 from lacforest.tabular import TabularModel
 
@@ -153,27 +155,56 @@ def test_collections_that_do_not_fit_together(client):
         forest.fit(changing, da.from_array(y, 90))
 
 
-def test_the_command_reads_folders_of_parquet(client, tmp_path, capsys):
-    names = list("abcd")
-    for folder, table in (("known", X), ("deployed", U)):
-        frame = pd.DataFrame(table, columns=names)
-        if folder == "known":
-            frame["kind"] = np.array(["x", "y", "z"])[y]
+NAMES = list("abcd")
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    """Of a fit on folders of Parquet files, which this writes; then --dask."""
+    known = pd.DataFrame(X, columns=NAMES).assign(kind=np.array(["x", "y", "z"])[y])
+    for folder, frame in (("known", known), ("deployed", pd.DataFrame(U, columns=NAMES))):
         (tmp_path / folder).mkdir()
         frame[:120].to_parquet(tmp_path / folder / "0.parquet")
         frame[120:].to_parquet(tmp_path / folder / "1.parquet")
-    model = tmp_path / "model.lac"
     arguments = ["fit", str(tmp_path / "known"), "--unlabeled", str(tmp_path / "deployed")]
-    arguments += ["--target", "kind", "-o", str(model), "--trees", "4", "--theta", "0.5", "--json"]
-    assert main([*arguments, "--dask", client.scheduler.address]) == 0
+    arguments += ["--target", "kind", "-o", str(tmp_path / "model.lac"), "--trees", "4"]
+    return [*arguments, "--theta", "0.5", "--json", "--dask"]
+
+
+def check_command(arguments, tmp_path, capsys):
+    assert main(arguments) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["labelled_rows"], facts["unlabelled_rows"]) == (300, 300)
     assert facts["classes"] == ["x", "y", "z"]
-    scored = TabularModel.load(model).predict(pd.DataFrame(U, columns=names))
+    scored = TabularModel.load(tmp_path / "model.lac").predict(pd.DataFrame(U, columns=NAMES))
     assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
 
-    assert main([*arguments, "--dask", client.scheduler.address, "--target", "a"]) != 0
+
+def test_the_command_reads_folders_of_parquet(client, arguments, tmp_path, capsys):
+    check_command([*arguments, client.scheduler.address], tmp_path, capsys)
+    assert wait_until_empty(client) == []
+
+
+@pytest.mark.nightly
+def test_the_command_starts_a_cluster(arguments, tmp_path, capsys):
+    check_command([*arguments, "--jobs", "1"], tmp_path, capsys)
+
+
+def test_the_command_says_what_is_wrong_with_folders(client, arguments, tmp_path, capsys):
+    address = client.scheduler.address
+    assert main([*arguments, address, "--target", "a"]) == 2
     assert "lacks columns of the labelled rows: ['kind']" in capsys.readouterr().err
+    pd.DataFrame(U, columns=NAMES).assign(c="much").to_parquet(tmp_path / "deployed" / "2.parquet")
+    assert main([*arguments, address]) == 2
+    message = "lacforest: partition 2 of X_unlabeled has columns that are not numbers: ['c']"
+    assert message in capsys.readouterr().err
     arguments[1] = str(tmp_path)
-    assert main([*arguments, "--dask"]) != 0
+    assert main(arguments) == 2
     assert "is not a folder of Parquet files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
+def test_the_command_says_that_there_is_no_scheduler(arguments, address, capsys, monkeypatch):
+    monkeypatch.setattr(_fit_dask, "_PATIENCE", 0.5)
+    assert main([*arguments, address]) == 2
+    assert f"no Dask scheduler was found at {address} (" in capsys.readouterr().err

@@ -17,8 +17,7 @@ from partitions import blobs
 
 import lacforest.dask.fitting as fitting
 from lacforest._utils.progress import watching
-from lacforest.dask import DaskLACForestClassifier
-from lacforest.dask.cluster import ClusterError
+from lacforest.dask import ClusterError, DaskLACForestClassifier
 
 pytestmark = late_collection
 
@@ -50,7 +49,7 @@ def fit_until(client, stage=None, action=None):
 def test_a_killed_scheduler(stage, tmp_path):
     with separate_processes(tmp_path, 1) as client:
         scheduler = client.run_on_scheduler(os.getpid)
-        with pytest.raises(ClusterError, match="scheduler stopped or lost .* fit again"):
+        with pytest.raises(ClusterError, match=r"scheduler stopped or lost .* fit again"):
             call_within(90, fit_until, client, stage, lambda: os.kill(scheduler, signal.SIGKILL))
 
 

@@ -7,15 +7,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from partitions import blobs
 
-from lacforest.dask.collections import list_parts
-from lacforest.dask.recipes import Recipe
-from lacforest.dask.tasks import CodedPart, TreeRows
-
-da = pytest.importorskip("dask.array")
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
+import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 from dask.sizeof import sizeof
+from distributed import Client
+
+from lacforest.dask.collections import list_parts
+from lacforest.dask.recipes import Recipe
+from lacforest.dask.tasks import CodedPart, TreeRows
 
 X, y, U = blobs(60)
 
@@ -57,7 +58,7 @@ def test_what_partitions_share_is_computed_once():
 
 
 def test_what_was_persisted_is_not_computed_again():
-    with distributed.Client(processes=False, dashboard_address=":0"):
+    with Client(processes=False, dashboard_address=":0"):
         table = da.from_array(X, (25, 4)).persist()
         for kept in (table, table + 1.0):
             parts = parts_of(kept, da.from_array(y, 25))
