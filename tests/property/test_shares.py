@@ -79,16 +79,16 @@ def test_a_class_that_looks_like_another_keeps_its_labelled_share():
     assert_allclose(found[1] / found[0], 0.25, rtol=0.02)
 
 
-def overlapping_scores(rng, share, n_labeled=300, n_unlabeled=600):
-    """Rows of three classes that are told apart by 0.6 only, labelled in equal parts."""
+def overlapping_scores(rng, share, sizes=(100, 100, 100), n_unlabeled=600):
+    """Rows of three classes that are told apart by 0.6 only; labelled rows per class by `sizes`."""
     tilted = np.array([[0.6, 0.25, 0.15], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]])
-    classes = np.repeat([0, 1, 2], n_labeled // 3)
+    classes = np.repeat([0, 1, 2], sizes)
     deployed = rng.choice(3, n_unlabeled, p=share)
     sides = []
     for truth in (classes, deployed):
         shown = (rng.random((len(truth), 1)) > tilted[truth].cumsum(axis=1)).sum(axis=1)
         sides.append(np.eye(4)[shown] + rng.uniform(0, 0.1, (len(truth), 4)))
-    return ClassScores(*sides, classes, np.ones(n_labeled))
+    return ClassScores(*sides, classes, np.ones(len(classes)))
 
 
 def test_the_covariance_is_that_of_repeated_samples():
@@ -118,6 +118,13 @@ def test_classes_that_overlap_raise_few_alarms_and_hide_no_shift():
     assert np.mean(np.array(equal) > LARGEST_CHANCE_SHIFT) < 0.1
     moved = [statistic(overlapping_scores(rng, [0.05, 0.15, 0.8])) for _ in range(20)]
     assert min(moved) > LARGEST_CHANCE_SHIFT
+
+
+def test_a_frequent_class_with_few_labelled_rows_has_moved():
+    rng = np.random.default_rng(3)
+    cases = [overlapping_scores(rng, [0.3, 0.2, 0.5], sizes=(100, 100, 10)) for _ in range(20)]
+    # By the variance at the estimated shares, four of these shifts are missed.
+    assert min(statistic(scores) for scores in cases) > LARGEST_CHANCE_SHIFT
 
 
 def test_the_variance_of_many_classes_is_the_least_possible(monkeypatch):
