@@ -15,44 +15,60 @@ integrate exactly.
 
 A row enters only by the features that it violates, a bit mask. Terms are therefore evaluated by
 units: small subtrees in which few rows behave differently. Rows of one key (the features violated
-above the unit, and the side taken at each node of it) share all values of the unit's terms.
-A row's values are added in the order of trees, units and terms, whatever the other rows are.
+above the unit, and the side taken at each node of it) share all values of the unit's terms. A term
+is evaluated once for each mask that occurs, added to the slots of the unit, and some units at a
+time are added to the rows. The order of additions depends on the trees alone, so a row's values are
+the same bits whatever the other rows are.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
+from lacforest._tree.shap_long cimport add_long_term
 from lacforest._tree.shap_path cimport mark_rows, open_children, step_to, step_up
-from lacforest._tree.shap_unit cimport add_columns, evaluate_term, prepare_term, spread_values
+from lacforest._tree.shap_unit cimport (
+    add_column, add_term, evaluate_term, find_masks, number_keys, prepare_term, spread_values
+)
 from lacforest._tree.types cimport (
-    COLUMN_STRIDE, KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, LongTerm, RowBlock, ShapScratch, TermNode,
-    TermPath, TermTables, TermUnit, rank_t
+    KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, UNITS_TOGETHER, LongTerm, RowBlock, ShapScratch, TermNode,
+    TermPath, TermTables, TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
 
 cdef enum:
-    NO_SLOT = 0xFFFF
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
+    MAX_SUMS = 1 << 23      # sums of all features: bounds the block where a table is very wide
 
 
-cdef inline int32_t _number_keys(
-    uint16_t* keys, int64_t n_rows, int64_t n_keys, TermUnit* unit
+cdef void _open_unit(
+    const TermNode* tree, bint whole, const RowBlock* block, ShapScratch* scratch, int32_t n_open
 ) noexcept nogil:
-    """Replace keys by slots, numbered in order of appearance, and return how many there are."""
-    cdef int32_t n_slots = 0
-    cdef int64_t i
-    cdef uint16_t key
-    memset(unit.slot_of, 0xFF, n_keys * sizeof(uint16_t))
-    for i in range(n_rows):
-        key = keys[i]
-        if unit.slot_of[key] == NO_SLOT:
-            unit.slot_of[key] = <uint16_t> n_slots
-            unit.key[n_slots] = key
-            n_slots += 1
-        keys[i] = unit.slot_of[key]
-    return n_slots
+    """Make room in the group for a unit at the end of the path, with columns for its features.
+
+    There are not more of them than KEY_BITS: this is what makes a subtree a unit.
+    """
+    cdef const TermPath* path = &scratch.path
+    cdef UnitGroup* group = &scratch.group
+    cdef int32_t bottom = n_open
+    cdef int32_t here, feature, p
+    if group.n_units == UNITS_TOGETHER:
+        spread_values(group, block)
+    group.n_columns[group.n_units] = 0
+    for p in range(path.n_features):
+        add_column(path.feature[p], group, &scratch.unit)
+    if whole:
+        scratch.stack[n_open] = path.node[path.depth]
+        n_open += 1
+    while n_open > bottom:
+        n_open -= 1
+        here = scratch.stack[n_open]
+        if tree[here].n_inner > 0:
+            feature = tree[here].feature
+            add_column(feature if feature >= 0 else ~feature, group, &scratch.unit)
+        n_open = open_children(tree, here, scratch.stack, n_open)
+    scratch.unit.values = group.values + group.n_units * group.value_stride
 
 
 cdef void _find_slots(
@@ -65,7 +81,7 @@ cdef void _find_slots(
 ) noexcept nogil:
     """Key of each row in the unit at the end of the path, and a slot for each key that occurs."""
     cdef const TermPath* path = &scratch.path
-    cdef uint16_t* keys = block.slots
+    cdef uint16_t* keys = scratch.group.slots + scratch.group.n_units * scratch.group.slot_stride
     cdef int32_t n_bits = path.n_features
     cdef int32_t bottom = n_open
     cdef int32_t here
@@ -85,7 +101,7 @@ cdef void _find_slots(
             )
             n_bits += 1
         n_open = open_children(tree, here, scratch.stack, n_open)
-    scratch.unit.n_slots = _number_keys(keys, block.n_rows, 1 << n_bits, &scratch.unit)
+    scratch.unit.n_slots = number_keys(keys, block.n_rows, 1 << n_bits, &scratch.unit)
 
 
 cdef void _add_unit(
@@ -103,12 +119,13 @@ cdef void _add_unit(
     cdef int32_t n_bits = path.n_features
     cdef int32_t top = path.depth
     cdef int32_t bottom = n_open
-    cdef int32_t here, i
+    cdef int32_t here, i, n_masks
     cdef uint16_t bit, side
     cdef const uint16_t* before
     cdef uint16_t* masks = block.masks + (top + 1) * block.mask_stride
     for i in range(unit.n_slots):
         masks[i] = unit.key[i] & above
+    memset(unit.values, 0, unit.n_slots * KEY_BITS * sizeof(double))
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -125,9 +142,10 @@ cdef void _add_unit(
                     0 if ((unit.key[i] >> unit.bit[path.depth - 1]) & 1) == side else bit
                 )
         if tree[here].worth != 0.0:
-            add_columns(path, unit)
             prepare_term(&scratch.term, path, tree[here].worth, rules)
-            evaluate_term(&scratch.term, path, masks, unit)
+            n_masks = find_masks(path.n_features, masks, unit)
+            evaluate_term(&scratch.term, path, unit, n_masks)
+            add_term(unit)
         if whole:
             # Nodes are met in the order of _find_slots, which gave them their bits.
             if tree[here].n_inner > 0:
@@ -136,78 +154,7 @@ cdef void _add_unit(
             n_open = open_children(tree, here, scratch.stack, n_open)
     while path.depth > top:
         step_up(path)
-    spread_values(unit, block)
-
-
-cdef void _add_long_term(
-    const TermNode* tree,
-    const TermPath* path,
-    const rank_t[:, ::1] ranks,
-    const double[:, :, ::1] rules,
-    const RowBlock* block,
-    TermUnit* unit,
-    const LongTerm* term,
-) noexcept nogil:
-    """Add the term at the end of a path with more features than a key has bits.
-
-    Rows that take the same sides along the path share a slot: slots are split edge by edge.
-    """
-    cdef int32_t n_features = path.n_features
-    cdef int32_t n_points = (n_features + 1) // 2
-    cdef const double* points = &rules[n_points, 0, 0]
-    cdef const TermNode* parent
-    cdef uint16_t* slots = block.slots
-    cdef uint8_t* is_violated
-    cdef double* product
-    cdef double* target
-    cdef int32_t n_slots = 1
-    cdef int32_t d, p, q, s
-    cdef int64_t i
-    cdef uint16_t side
-    cdef double share
-    memset(slots, 0, block.n_rows * sizeof(uint16_t))
-    for d in range(1, path.depth + 1):
-        parent = tree + path.node[d - 1]
-        for i in range(block.n_rows):
-            slots[i] *= 2
-        mark_rows(
-            parent, path.node[d] != parent.left, ranks, block.first_row, block.n_rows, slots, 1,
-            slots,
-        )
-        n_slots = _number_keys(slots, block.n_rows, 2 * n_slots, unit)
-    for i in range(block.n_rows):
-        term.row[slots[i]] = block.first_row + i
-    memset(term.is_violated, 0, n_slots * n_features)
-    for s in range(n_slots):
-        is_violated = term.is_violated + s * n_features
-        product = term.product + s * n_points
-        for d in range(1, path.depth + 1):
-            parent = tree + path.node[d - 1]
-            side = 0
-            mark_rows(
-                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &side, 1, &side
-            )
-            is_violated[path.position[d]] |= <uint8_t> side
-        for q in range(n_points):
-            product[q] = tree[path.node[path.depth]].worth * rules[n_points, 1, q]
-            for p in range(n_features):
-                share = (1.0 - points[q]) * path.share[p]
-                product[q] *= share if is_violated[p] else points[q] + share
-    for p in range(n_features):
-        share = path.share[p]
-        for s in range(n_slots):
-            product = term.product + s * n_points
-            term.value[s] = 0.0
-            for q in range(n_points):
-                if term.is_violated[s * n_features + p]:
-                    term.value[s] -= product[q] * rules[n_points, 2, q]
-                else:
-                    term.value[s] += product[q] * (1.0 - share) / (
-                        points[q] + (1.0 - points[q]) * share
-                    )
-        target = block.out + path.feature[p] * block.out_stride
-        for i in range(block.n_rows):
-            target[i] += term.value[slots[i]]
+    scratch.group.n_units += 1
 
 
 cdef void _add_tree(
@@ -242,14 +189,16 @@ cdef void _add_tree(
             )
         whole = path.n_features + node.n_inner <= KEY_BITS
         if whole or (node.worth != 0.0 and path.n_features <= KEY_BITS):
+            _open_unit(tree, whole, block, scratch, n_open)
             _find_slots(tree, whole, ranks, block, scratch, n_open)
             _add_unit(tree, whole, rules, block, scratch, n_open)
         elif node.worth != 0.0:
-            _add_long_term(tree, path, ranks, rules, block, &scratch.unit, &scratch.long_term)
+            add_long_term(tree, path, ranks, rules, block, &scratch.unit, &scratch.long_term)
         if not whole:
             n_open = open_children(tree, here, scratch.stack, n_open)
     while path.depth > 0:
         step_up(path)
+    spread_values(&scratch.group, block)
 
 
 cdef int64_t _first_contradiction(
@@ -319,16 +268,17 @@ def add_shap_values(
         ``rules[m]`` integrates by m points: points t, weights, and 1 / (1 - t).
     first_row, end_row : int
         Which rows.
-    out : float64 array of shape (n_features, n_rows)
+    out : float64 array of shape (n_rows, n_features)
     """
     check_starts(node_bytes, sizeof(TermNode), tree_start)
     cdef const TermNode* nodes = <const TermNode*> &node_bytes[0]
     cdef int64_t n_features = ranks.shape[0]
     cdef int64_t n_points = rules.shape[2]
     cdef int64_t n_levels = 2
-    cdef int64_t i, t
-    if n_features < 1 or out.shape[0] != n_features or out.shape[1] != ranks.shape[1]:
-        raise ValueError("ranks and out must have one shape, (n_features, n_rows)")
+    cdef bint is_narrow = n_features <= KEY_BITS
+    cdef int64_t i, k, t
+    if n_features < 1 or out.shape[1] != n_features or out.shape[0] != ranks.shape[1]:
+        raise ValueError("ranks must have the shape (n_features, n_rows), out (n_rows, n_features)")
     if not 0 <= first_row <= end_row <= ranks.shape[1]:
         raise ValueError(f"rows {first_row} to {end_row} of {ranks.shape[1]}")
     if rules.shape[0] < 1 or rules.shape[1] != 3 or n_points < rules.shape[0] - 1:
@@ -339,23 +289,33 @@ def add_shap_values(
     if 2 * (rules.shape[0] - 1) < min(n_levels - 2, n_features):
         raise ValueError("too few rules for the longest path")
     cdef int64_t n_block = min(max(MAX_MASKS // n_levels, 64), <int64_t> MAX_BLOCK_ROWS)
+    n_block = min(n_block, max(MAX_SUMS // n_features, <int64_t> 64))
     n_block = max(min(n_block, end_row - first_row), 1)
     cdef int64_t n_long = n_block if n_points > KEY_POINTS else 1
     cdef int32_t[:, ::1] by_level = np.empty((5, n_levels), dtype=np.int32)
     cdef double[:, ::1] shares = np.empty((2, n_levels))
     cdef int32_t[:, ::1] by_feature = np.full((2, n_features), -1, dtype=np.int32)
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
-    cdef int32_t[::1] column_feature = np.empty(KEY_BITS, dtype=np.int32)
+    cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    cdef uint16_t[:, ::1] by_row = np.empty((2, n_block), dtype=np.uint16)
+    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
-    cdef double[:, ::1] columns = np.empty((KEY_BITS, COLUMN_STRIDE))
+    cdef uint16_t[:, ::1] group_slots = np.empty((UNITS_TOGETHER, n_block), dtype=np.uint16)
+    cdef double[:, :, ::1] group_values = np.empty((UNITS_TOGETHER, n_block, KEY_BITS))
+    cdef double[:, ::1] term_values = np.empty((n_block, KEY_BITS))
+    # Rows of sixteen sums are added to in one go; the sums of a wide table stand by feature.
+    cdef int64_t[2] shape = [n_block, KEY_BITS]
+    if not is_narrow:
+        shape = [n_features, n_block]
+    cdef double[:, ::1] sums = np.zeros((shape[0], shape[1]))
     cdef double[:, ::1] tables = np.empty((3, KEY_POINTS << (KEY_BITS // 2)))
     cdef int64_t[::1] long_row = np.empty(n_long, dtype=np.int64)
     cdef uint8_t[::1] long_flags = np.empty(2 * n_long * n_points, dtype=np.uint8)
     cdef double[::1] long_products = np.empty(n_long * n_points)
-    cdef double[:, ::1] values = np.zeros((2, n_block))
+    cdef double[::1] values = np.empty(n_block)
     cdef ShapScratch scratch
+    for k in range(n_features):
+        by_feature[1, k] = <int32_t> k if is_narrow else 0
     scratch.stack = &stack[0]
     scratch.path = TermPath(
         n_features=0, feature=&by_level[0, 0], share=&shares[0, 0], position_of=&by_feature[0, 0],
@@ -368,21 +328,29 @@ def add_shap_values(
         inverse=NULL,
     )
     scratch.unit = TermUnit(
-        n_slots=0, n_columns=0, feature=&column_feature[0], column_of=&by_feature[1, 0],
-        key=&by_row[0, 0], slot_of=&slot_of[0], bit=&by_level[4, 0], values=&columns[0, 0],
+        n_slots=0, key=&by_row[0, 0], slot_of=&slot_of[0], bit=&by_level[4, 0], values=NULL,
+        column_of=&by_feature[1, 0], mask=&by_row[2, 0], place=&by_row[3, 0],
+        term_values=&term_values[0, 0],
+    )
+    scratch.group = UnitGroup(
+        n_units=0, is_narrow=is_narrow, feature=&unit_features[0, 0], slots=&group_slots[0, 0],
+        slot_stride=n_block, values=&group_values[0, 0, 0], value_stride=n_block * KEY_BITS,
     )
     scratch.long_term = LongTerm(
         row=&long_row[0], is_violated=&long_flags[0], product=&long_products[0],
-        value=&values[0, 0],
+        value=&values[0],
     )
     cdef RowBlock block = RowBlock(
         first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
-        out=NULL, out_stride=out.shape[1], spare=&values[1, 0],
+        sums=&sums[0, 0], sum_stride=sums.shape[1],
     )
     with nogil:
         while block.first_row < end_row:
             block.n_rows = min(end_row - block.first_row, n_block)
-            block.out = &out[0, block.first_row]
             for t in range(tree_start.shape[0] - 1):
                 _add_tree(nodes + tree_start[t], ranks, rules, &block, &scratch)
+            for i in range(block.n_rows):
+                for k in range(n_features):
+                    out[block.first_row + i, k] += sums[i, k] if is_narrow else sums[k, i]
+            sums[:, :] = 0.0
             block.first_row += n_block

@@ -4,11 +4,30 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
 from lacforest._tree.types cimport (
-    COLUMN_STRIDE, KEY_POINTS, RowBlock, TermPath, TermTables, TermUnit
+    KEY_BITS, KEY_POINTS, UNITS_TOGETHER, RowBlock, TermPath, TermTables, TermUnit, UnitGroup
 )
 
 cdef enum:
-    CHUNK = 256             # slots that a term is evaluated for at a time: within L1
+    CHUNK = 256             # masks that a term is evaluated for at a time: within L1
+    NO_SLOT = 0xFFFF
+
+cdef inline int32_t number_keys(
+    uint16_t* keys, int64_t n_rows, int64_t n_keys, TermUnit* unit
+) noexcept nogil:
+    """Replace keys by slots, numbered in order of appearance, and return how many there are."""
+    cdef int32_t n_slots = 0
+    cdef int64_t i
+    cdef uint16_t key
+    memset(unit.slot_of, 0xFF, n_keys * sizeof(uint16_t))
+    for i in range(n_rows):
+        key = keys[i]
+        if unit.slot_of[key] == NO_SLOT:
+            unit.slot_of[key] = <uint16_t> n_slots
+            unit.key[n_slots] = key
+            n_slots += 1
+        keys[i] = unit.slot_of[key]
+    return n_slots
+
 
 cdef inline void _double_table(
     double* table, int32_t size, int32_t n_points, const double* points, double share
@@ -52,21 +71,41 @@ cdef inline void prepare_term(
         gain += KEY_POINTS
 
 
-cdef inline void evaluate_term(
-    const TermTables* term, const TermPath* path, const uint16_t* masks, TermUnit* unit
+cdef inline int32_t find_masks(
+    int32_t n_features, const uint16_t* masks, TermUnit* unit
 ) noexcept nogil:
-    """Add the values of a term to the columns of its features, for all slots."""
+    """The masks of a term that occur, and the place among them of each slot's mask."""
+    cdef int32_t n_masks = 0
+    cdef int32_t i
+    cdef uint16_t mask
+    memset(unit.slot_of, 0xFF, (<size_t> 1 << n_features) * sizeof(uint16_t))
+    for i in range(unit.n_slots):
+        mask = masks[i]
+        if unit.slot_of[mask] == NO_SLOT:
+            unit.slot_of[mask] = <uint16_t> n_masks
+            unit.mask[n_masks] = mask
+            n_masks += 1
+        unit.place[i] = unit.slot_of[mask]
+    return n_masks
+
+
+cdef inline void evaluate_term(
+    const TermTables* term, const TermPath* path, TermUnit* unit, int32_t n_masks
+) noexcept nogil:
+    """Values of a term for the masks that occur, in the columns of its features."""
     cdef uint16_t low_bits = <uint16_t> ((1 << term.n_low) - 1)
     cdef int32_t n_points = term.n_points
     cdef double[KEY_POINTS][CHUNK] products
     cdef double[2][CHUNK] values      # of satisfied and of violated features
+    cdef const uint16_t* masks = unit.mask
     cdef double* column
     cdef const double* gain
     cdef int32_t first = 0
     cdef int32_t n, i, p, q
     memset(products, 0, sizeof(products))
-    while first < unit.n_slots:
-        n = min(unit.n_slots - first, <int32_t> CHUNK)
+    memset(unit.term_values, 0, n_masks * KEY_BITS * sizeof(double))
+    while first < n_masks:
+        n = min(n_masks - first, <int32_t> CHUNK)
         memset(values[1], 0, n * sizeof(double))
         for q in range(n_points):
             for i in range(n):
@@ -85,54 +124,102 @@ cdef inline void evaluate_term(
             for q in range(4, n_points, 2):
                 for i in range(n):
                     values[0][i] += products[q][i] * gain[q] + products[q + 1][i] * gain[q + 1]
-            column = unit.values + unit.column_of[path.feature[p]] * COLUMN_STRIDE + first
+            column = unit.term_values + first * KEY_BITS + unit.column_of[path.feature[p]]
             for i in range(n):
-                column[i] += values[(masks[i] >> p) & 1][i]
+                column[i * KEY_BITS] = values[(masks[i] >> p) & 1][i]
             gain += KEY_POINTS
         masks += n
         first += n
 
 
-cdef inline void add_columns(const TermPath* path, TermUnit* unit) noexcept nogil:
-    """Give each feature of the path a column of the unit."""
-    cdef int32_t p, feature
-    for p in range(path.n_features):
-        feature = path.feature[p]
-        if unit.column_of[feature] < 0:
-            unit.column_of[feature] = unit.n_columns
-            unit.feature[unit.n_columns] = feature
-            memset(unit.values + unit.n_columns * COLUMN_STRIDE, 0, unit.n_slots * sizeof(double))
-            unit.n_columns += 1
+cdef inline void add_term(TermUnit* unit) noexcept nogil:
+    """Add to each slot the values of its mask."""
+    cdef double[KEY_BITS] sums      # a local array lets the compiler add two at a time
+    cdef const double* source
+    cdef double* target = unit.values
+    cdef int32_t i, c
+    for i in range(unit.n_slots):
+        source = unit.term_values + unit.place[i] * KEY_BITS
+        for c in range(KEY_BITS):
+            sums[c] = target[c] + source[c]
+        for c in range(KEY_BITS):
+            target[c] = sums[c]
+        target += KEY_BITS
 
 
-cdef inline double* _target_of(
-    TermUnit* unit, int32_t column, const RowBlock* block
+cdef inline void add_column(int32_t feature, UnitGroup* group, TermUnit* unit) noexcept nogil:
+    """Give a feature a column of the unit that is being opened, unless it has one."""
+    cdef int32_t n_columns = group.n_columns[group.n_units]
+    cdef int32_t* features = group.feature + group.n_units * KEY_BITS
+    cdef int32_t column = unit.column_of[feature]
+    if group.is_narrow or (column < n_columns and features[column] == feature):
+        return
+    unit.column_of[feature] = n_columns
+    features[n_columns] = feature
+    group.n_columns[group.n_units] += 1
+
+
+cdef inline const double* _values_of(
+    const UnitGroup* group, const uint16_t* slots, int32_t u
 ) noexcept nogil:
-    """Where a column of the unit is added to the rows; spare memory for one that is not there."""
-    if column >= unit.n_columns:
-        return block.spare
-    unit.column_of[unit.feature[column]] = -1
-    return block.out + unit.feature[column] * block.out_stride
+    """Values of the slot of a row in a unit; `slots` is at the row."""
+    return group.values + u * group.value_stride + slots[u * group.slot_stride] * KEY_BITS
 
 
-cdef inline void spread_values(TermUnit* unit, const RowBlock* block) noexcept nogil:
-    """Add the values of each row's slot to the row, and empty the unit."""
-    cdef const uint16_t* slots = block.slots
-    cdef const double* values = unit.values
+cdef inline void _spread_columns(UnitGroup* group, const RowBlock* block) noexcept nogil:
+    """Add values to rows of a wide table, four columns of a unit at a time."""
+    cdef const uint16_t* slots
+    cdef const double* values
     cdef double* one
     cdef double* two
     cdef double* three
     cdef double* four
-    cdef int32_t column
-    cdef int64_t i, slot
-    for column in range(0, unit.n_columns, 4):
-        one, two = _target_of(unit, column, block), _target_of(unit, column + 1, block)
-        three, four = _target_of(unit, column + 2, block), _target_of(unit, column + 3, block)
-        for i in range(block.n_rows):
-            slot = slots[i]
-            one[i] += values[slot]
-            two[i] += values[slot + COLUMN_STRIDE]
-            three[i] += values[slot + 2 * COLUMN_STRIDE]
-            four[i] += values[slot + 3 * COLUMN_STRIDE]
-        values += 4 * COLUMN_STRIDE
-    unit.n_columns = 0
+    cdef const int32_t* features
+    cdef int64_t i
+    cdef int32_t c, u
+    for u in range(group.n_units):
+        slots = group.slots + u * group.slot_stride
+        # Columns behind the last one have values of zero, which any feature can take.
+        features = group.feature + u * KEY_BITS
+        for c in range(0, group.n_columns[u], 4):
+            values = group.values + u * group.value_stride + c
+            one = block.sums + features[c] * block.sum_stride
+            two = block.sums + features[c + 1] * block.sum_stride
+            three = block.sums + features[c + 2] * block.sum_stride
+            four = block.sums + features[c + 3] * block.sum_stride
+            for i in range(block.n_rows):
+                one[i] += values[slots[i] * KEY_BITS]
+                two[i] += values[slots[i] * KEY_BITS + 1]
+                three[i] += values[slots[i] * KEY_BITS + 2]
+                four[i] += values[slots[i] * KEY_BITS + 3]
+    group.n_units = 0
+
+
+cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept nogil:
+    """Add to each row the values of its slots in all units, and empty the group."""
+    cdef const uint16_t* slots = group.slots
+    cdef double[KEY_BITS] sums
+    cdef const double* one
+    cdef const double* two
+    cdef const double* three
+    cdef const double* four
+    cdef double* target = block.sums
+    cdef int64_t i
+    cdef int32_t c, u
+    if not group.is_narrow:
+        _spread_columns(group, block)
+        return
+    # A unit that is not there has one slot, whose values are zero.
+    for u in range(group.n_units, UNITS_TOGETHER):
+        memset(group.values + u * group.value_stride, 0, KEY_BITS * sizeof(double))
+        memset(group.slots + u * group.slot_stride, 0, block.n_rows * sizeof(uint16_t))
+    for i in range(block.n_rows):
+        one, two = _values_of(group, slots, 0), _values_of(group, slots, 1)
+        three, four = _values_of(group, slots, 2), _values_of(group, slots, 3)
+        for c in range(KEY_BITS):
+            sums[c] = ((one[c] + two[c]) + three[c]) + four[c]
+        for c in range(KEY_BITS):
+            target[c] += sums[c]
+        slots += 1
+        target += block.sum_stride
+    group.n_units = 0

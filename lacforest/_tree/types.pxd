@@ -226,7 +226,7 @@ cdef enum:
     KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
     KEY_POINTS = 8               # points that integrate a term of KEY_BITS features
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
-    COLUMN_STRIDE = MAX_BLOCK_ROWS + 8    # a power of two would map columns to the same cache sets
+    UNITS_TOGETHER = 4           # units that are added to the rows in one pass over them
 
 
 cdef struct TermNode:
@@ -270,15 +270,29 @@ cdef struct TermTables:
 
 
 cdef struct TermUnit:
-    # The values of a unit. Rows with the same key share a slot.
+    # A unit. Rows with the same key share a slot.
     int32_t n_slots
-    int32_t n_columns
-    int32_t* feature             # feature of each column
-    int32_t* column_of           # column of each feature; -1 = not in the unit
     uint16_t* key                # key of each slot
-    uint16_t* slot_of            # slot of each key
+    uint16_t* slot_of            # slot of each key, and place of each mask of a term
     int32_t* bit                 # bit of the path's node at each depth
-    double* values               # by column and slot, COLUMN_STRIDE
+    double* values               # by slot and column, KEY_BITS columns
+    int32_t* column_of           # column of each feature on the paths to its terms
+    # The masks of one term that occur:
+    uint16_t* mask
+    uint16_t* place              # by slot
+    double* term_values          # by mask and column
+
+
+cdef struct UnitGroup:
+    # Units that wait to be added to the rows
+    int32_t n_units
+    bint is_narrow               # the table has KEY_BITS features at most: columns are features
+    int32_t[UNITS_TOGETHER] n_columns
+    int32_t* feature             # by unit and column, KEY_BITS columns
+    uint16_t* slots              # by unit and row
+    int64_t slot_stride
+    double* values               # by unit, slot and column
+    int64_t value_stride
 
 
 cdef struct RowBlock:
@@ -287,10 +301,9 @@ cdef struct RowBlock:
     int64_t n_rows
     uint16_t* masks              # features that rows violate, by depth; slots: at depth + 1
     int64_t mask_stride
-    uint16_t* slots              # slot of each row
-    double* out                  # by feature and row of the block
-    int64_t out_stride
-    double* spare                # one value per row, never read
+    uint16_t* slots              # slot of each row in a long term
+    double* sums                 # by row and feature if the table is narrow, else the other way
+    int64_t sum_stride
 
 
 cdef struct LongTerm:
@@ -306,5 +319,6 @@ cdef struct ShapScratch:
     TermPath path
     TermTables term
     TermUnit unit
+    UnitGroup group
     LongTerm long_term
     int32_t* stack               # nodes that wait to be visited

@@ -179,7 +179,7 @@ class RankedForest:
         n_most = min(int(self._nodes["depth"].max()), arrays.n_features)
         rules = integration_rules((n_most + 1) // 2)
         n_rows = X.shape[0]
-        sums = np.zeros((arrays.n_features, n_rows))
+        sums = np.zeros((n_rows, arrays.n_features))
         n_threads = useful_threads(
             effective_n_jobs(n_jobs), n_rows * arrays.n_trees, _PAIRS_PER_THREAD
         )
@@ -189,7 +189,7 @@ class RankedForest:
             for first, end in spans(n_rows, n_threads)
         ]
         wait_for(in_threads(add_shap_values, calls, n_threads))
-        return np.ascontiguousarray(sums.T) / arrays.n_trees, float(means.mean())
+        return sums / arrays.n_trees, float(means.mean())
 
     def _rank(self, X: Any) -> NDArray[Any]:
         """Number of thresholds below each value, by feature; the largest number where missing."""

@@ -69,6 +69,15 @@ def test_rows_of_the_fit_are_refused(calibrator, tables):
         calibrator.p_value(U[:1])
 
 
+def test_a_few_equal_rows_are_no_rows_of_the_fit(calibrator, tables):
+    """Tables of whole numbers hold some rows twice; 40 calibration rows cannot show how many."""
+    fresh, U = tables[2][0], tables[1][0]
+    chance = np.concatenate([fresh, U[:5]])
+    assert calibrator.p_value(chance).shape == (145,)
+    with pytest.raises(ValueError, match="30 of 170 rows are among the unlabelled rows"):
+        calibrator.p_value(np.concatenate([fresh, U[:30]]))
+
+
 def test_rows_of_the_fit_are_judged_by_the_other_half(calibrator, tables):
     _, (U, z), (fresh, _) = tables
     found = calibrator.select_unlabeled(fdr=0.2)

@@ -226,7 +226,7 @@ def term_arguments(**changes):
         "rules": integration_rules(1),
         "first_row": 0,
         "end_row": 4,
-        "out": np.zeros((2, 4)),
+        "out": np.zeros((4, 2)),
     }
     for name, value in changes.items():
         if name in TERM_NODE.names:
@@ -247,8 +247,8 @@ def term_arguments(**changes):
         ({"worth": (1, 0.0)}, "node 1 of tree 0 is not as split_terms leaves it"),
         ({"end_row": 5}, "rows 0 to 5 of 4"),
         ({"first_row": -1}, "rows -1 to 4 of 4"),
-        ({"out": np.zeros((2, 3))}, "ranks and out must have one shape"),
-        ({"out": np.zeros((1, 4))}, "ranks and out must have one shape"),
+        ({"out": np.zeros((3, 2))}, "ranks must have the shape"),
+        ({"out": np.zeros((4, 1))}, "ranks must have the shape"),
         ({"rules": np.zeros((2, 2, 1))}, "rules must hold points, weights and reciprocals"),
         ({"rules": np.zeros((3, 3, 1))}, "rules must hold points, weights and reciprocals"),
         ({"rules": integration_rules(0)}, "too few rules for the longest path"),

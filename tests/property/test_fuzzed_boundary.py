@@ -161,7 +161,7 @@ def shap_parts():
         "rules": integration_rules(1),
         "first_row": 3,
         "end_row": N_ROWS,
-        "out": np.zeros((N_FEATURES, N_ROWS)),
+        "out": np.zeros((N_ROWS, N_FEATURES)),
     }
 
 

@@ -1,5 +1,7 @@
 """Shapley values of the compiled trees against their definition."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -213,6 +215,24 @@ def test_a_row_gets_the_same_bits_in_any_batch(grown):
     assert_array_equal(values, np.tile(values[:600], (30, 1)))
     assert_array_equal(shap_values(forest, X[7:8]).values, values[7:8])
     assert_array_equal(shap_values(forest, X[::-1]).values, values[:600][::-1])
+
+
+def test_narrow_tables_agree_with_wide_ones():
+    """Up to sixteen columns are added up in another way; columns without a split change nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(900, 11))
+    X[:200, 2] += 1
+    X[700:, 3] += 2
+    forest = LACExtraTreesClassifier(20, theta=0.3, random_state=0, n_jobs=1)
+    forest.fit(X[:300], np.repeat([0, 1], 150), X_unlabeled=X[300:])
+    arrays = forest._forest
+    wide = dataclasses.replace(arrays, n_features=30)
+    assert max(len(tree.feature) for tree in forest.estimators_) > 200
+    narrow_values, _ = RankedForest(arrays).explain(X, 2, None)
+    wide_values, _ = RankedForest(wide).explain(np.pad(X, ((0, 0), (0, 19))), 2, None)
+    assert_allclose(narrow_values, wide_values[:, :11], atol=1e-13)
+    assert (wide_values[:, 11:] == 0).all()
+    assert np.ptp(narrow_values, axis=0).min() > 0
 
 
 def test_threads_give_the_same_bits(grown):

@@ -1,0 +1,78 @@
+"""Terms with more features than a key has bits."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memset
+
+from lacforest._tree.shap_path cimport mark_rows
+from lacforest._tree.shap_unit cimport number_keys
+from lacforest._tree.types cimport LongTerm, RowBlock, TermNode, TermPath, TermUnit, rank_t
+
+cdef inline void add_long_term(
+    const TermNode* tree,
+    const TermPath* path,
+    const rank_t[:, ::1] ranks,
+    const double[:, :, ::1] rules,
+    const RowBlock* block,
+    TermUnit* unit,
+    const LongTerm* term,
+) noexcept nogil:
+    """Add the term at the end of a path with more features than a key has bits.
+
+    Rows that take the same sides along the path share a slot: slots are split edge by edge.
+    """
+    cdef int32_t n_features = path.n_features
+    cdef int32_t n_points = (n_features + 1) // 2
+    cdef const double* points = &rules[n_points, 0, 0]
+    cdef const TermNode* parent
+    cdef uint16_t* slots = block.slots
+    cdef uint8_t* is_violated
+    cdef double* product
+    cdef double* target
+    cdef int32_t n_slots = 1
+    cdef int32_t d, p, q, s
+    cdef int64_t i
+    cdef uint16_t side
+    cdef double share
+    memset(slots, 0, block.n_rows * sizeof(uint16_t))
+    for d in range(1, path.depth + 1):
+        parent = tree + path.node[d - 1]
+        for i in range(block.n_rows):
+            slots[i] *= 2
+        mark_rows(
+            parent, path.node[d] != parent.left, ranks, block.first_row, block.n_rows, slots, 1,
+            slots,
+        )
+        n_slots = number_keys(slots, block.n_rows, 2 * n_slots, unit)
+    for i in range(block.n_rows):
+        term.row[slots[i]] = block.first_row + i
+    memset(term.is_violated, 0, n_slots * n_features)
+    for s in range(n_slots):
+        is_violated = term.is_violated + s * n_features
+        product = term.product + s * n_points
+        for d in range(1, path.depth + 1):
+            parent = tree + path.node[d - 1]
+            side = 0
+            mark_rows(
+                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &side, 1, &side
+            )
+            is_violated[path.position[d]] |= <uint8_t> side
+        for q in range(n_points):
+            product[q] = tree[path.node[path.depth]].worth * rules[n_points, 1, q]
+            for p in range(n_features):
+                share = (1.0 - points[q]) * path.share[p]
+                product[q] *= share if is_violated[p] else points[q] + share
+    for p in range(n_features):
+        share = path.share[p]
+        for s in range(n_slots):
+            product = term.product + s * n_points
+            term.value[s] = 0.0
+            for q in range(n_points):
+                if term.is_violated[s * n_features + p]:
+                    term.value[s] -= product[q] * rules[n_points, 2, q]
+                else:
+                    term.value[s] += product[q] * (1.0 - share) / (
+                        points[q] + (1.0 - points[q]) * share
+                    )
+        target = block.sums + path.feature[p] * block.sum_stride    # the table is not narrow
+        for i in range(block.n_rows):
+            target[i] += term.value[slots[i]]
