@@ -13,7 +13,8 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,31 @@ TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 PAIRS = {"forest, 255 bins": "forest, exact", "extra trees, 255 bins": "extra trees, exact"}
 
 
-def load_tables(folder: Path | None) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def load_tables(
+    folder: Path | None, wanted: list[str] | None
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """The paper's datasets, three of scikit-learn, and the NPZ files (X, y) of a folder."""
-    for name in ("segment", "texture", "optdigits", "satimage", "pendigits", "letter"):
+
+    def load_keel(name: str) -> tuple[np.ndarray, np.ndarray]:
         found = datasets.load(name)
-        yield name, found.data, found.target
-    for name, load in (
-        ("digits", load_digits),
-        ("wine", load_wine),
-        ("cancer", load_breast_cancer),
-    ):
-        yield name, *load(return_X_y=True)
-    for path in sorted(folder.glob("*.npz")) if folder else ():
+        return found.data, found.target
+
+    def load_npz(path: Path) -> tuple[np.ndarray, np.ndarray]:
         with np.load(path) as arrays:
-            yield path.stem, arrays["X"], arrays["y"]
+            return arrays["X"], arrays["y"]
+
+    loaders: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+        name: partial(load_keel, name)
+        for name in ("segment", "texture", "optdigits", "satimage", "pendigits", "letter")
+    }
+    loaders["digits"] = partial(load_digits, return_X_y=True)
+    loaders["wine"] = partial(load_wine, return_X_y=True)
+    loaders["cancer"] = partial(load_breast_cancer, return_X_y=True)
+    for path in sorted(folder.glob("*.npz")) if folder else ():
+        loaders[path.stem] = partial(load_npz, path)
+    for name, load in loaders.items():
+        if wanted is None or name in wanted:
+            yield name, *load()
 
 
 def make_split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[Any, ...] | None:
@@ -147,14 +159,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("topic", choices=list(TOPICS))
     parser.add_argument("--splits", type=int, default=4)
+    parser.add_argument("--first-split", type=int, default=0, help="number of the first split")
+    parser.add_argument("--tables", nargs="+", help="names of tables (default: all)")
     parser.add_argument("--rows", type=int, default=5_000, help="most rows of a table")
     parser.add_argument("--data", type=Path, help="folder of NPZ files with X and y")
     parser.add_argument("--results", type=Path, help="append one JSON line per fit")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = []
-    for seed in range(options.splits):
-        for name, X, y in load_tables(options.data):
+    for seed in range(options.first_split, options.first_split + options.splits):
+        for name, X, y in load_tables(options.data, options.tables):
             split = make_split(X, y, options.rows, seed)
             for row in measure(options.topic, name, split, seed) if split else ():
                 results.append(row)

@@ -24,7 +24,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 MAX_WHEEL_BYTES = 5_000_000
 # Files that are compiled or used only during the build.
-BUILD_ONLY = {".pyx", ".pxd", ".build"}
+BUILD_ONLY = {".pyx", ".pxd", ".h", ".build"}
 METADATA = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
 _EXTENSION = re.compile(r"\.(?:cpython-\d+t?-[\w-]+\.so|cp\d+t?-win\w+\.pyd)$")
 _PLATFORM = re.compile(r"-(?:manylinux|musllinux|macosx|win)[\w.]*\.whl$")

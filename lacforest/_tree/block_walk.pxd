@@ -6,6 +6,22 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, Node, OpenBlock, check, value_t
 from lacforest._tree.walkable cimport is_walkable
 
+cdef extern from "eight_rows.h" nogil:
+    # Once per module that divides rows.
+    void prepare_eight_rows() noexcept
+    # Divide rows[ends[0]:ends[1] + 1] as far as eights go; return the first row that is left.
+    int64_t divide_floats(
+        const float* column, const uint16_t* rows, uint16_t* target, int64_t* ends, float bound,
+        bint missing_right,
+    ) noexcept
+    int64_t divide_doubles(
+        const double* column, const uint16_t* rows, uint16_t* target, int64_t* ends, double bound,
+        bint missing_right,
+    ) noexcept
+
+cdef enum:
+    MIN_EIGHTS = 16              # fewest rows that eights divide
+
 
 cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
     """The threshold in the type of the values: x <= threshold iff x <= bound for each such x."""
@@ -44,7 +60,8 @@ cdef inline bint walk_block(
     cdef const uint16_t* source
     cdef uint16_t* target
     cdef value_t bound
-    cdef int64_t i, low, high, end
+    cdef int64_t i, first, low, high, end
+    cdef int64_t[2] ends
     cdef int32_t feature
     cdef int64_t row
     cdef bint right
@@ -69,15 +86,25 @@ cdef inline bint walk_block(
                 return False
             target = rows[1 - here.side]
             feature = node.feature
-            low = here.start
+            column = block + (feature if feature >= 0 else ~feature) * strides[1]
+            first = here.start
+            low = first
             end = here.end
             high = end - 1
             _set_bound(node.payload.threshold, &bound)
+            if row_stride == 1 and end - first >= MIN_EIGHTS:
+                ends[0] = low
+                ends[1] = high
+                if value_t is float:
+                    first = divide_floats(column, source, target, ends, bound, feature < 0)
+                else:
+                    first = divide_doubles(column, source, target, ends, bound, feature < 0)
+                low = ends[0]
+                high = ends[1]
             # Each row is written at both ends, and one end moves on. A missing value compares
             # false with everything: each loop sends it to its own side.
             if feature >= 0:
-                column = block + feature * strides[1]
-                for i in range(here.start, end):
+                for i in range(first, end):
                     row = source[i]
                     right = column[row * row_stride] > bound
                     target[low] = <uint16_t> row
@@ -85,8 +112,7 @@ cdef inline bint walk_block(
                     low += not right
                     high -= right
             else:
-                column = block + ~feature * strides[1]
-                for i in range(here.start, end):
+                for i in range(first, end):
                     row = source[i]
                     right = not column[row * row_stride] <= bound
                     target[low] = <uint16_t> row

@@ -8,7 +8,7 @@ so its result depends on that row alone, whatever the batch, the threads or the 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 
-from lacforest._tree.block_walk cimport walk_block
+from lacforest._tree.block_walk cimport prepare_eight_rows, walk_block
 from lacforest._tree.partition cimport leaves_of_rows
 from lacforest._tree.ranks cimport CodedColumns
 from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, CodeTable, Node, row_t, value_t
@@ -19,6 +19,8 @@ cdef enum:
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
     BLOCK_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
     ANY_DEPTH = 0x7FFFFFFF
+
+prepare_eight_rows()
 
 
 # ------------------------------------------------------------------------------ all rows, all trees

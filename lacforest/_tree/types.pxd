@@ -206,7 +206,7 @@ cdef struct OpenBlock:
 
 
 cdef enum:
-    BLOCK_ROWS = 8192            # rows that walk through the trees together
+    BLOCK_ROWS = 16384           # rows that walk through the trees together
 
 
 cdef struct BlockWalk:

@@ -1,0 +1,136 @@
+/* Dividing rows between the two sides of a cut, eight at a time.
+
+   A shuffle moves the rows of eight that go left to the front and the others to the back; the eight
+   are then written at both ends of what is still free. This takes SSSE3, which x86 processors have
+   had since 2011. Elsewhere has_eight_rows is 0 and nothing is divided: the loop of block_walk.pxd,
+   which divides the rest of the rows in any case, divides all of them.
+
+   The right side is filled from its end, in another order than by that loop. */
+
+#ifndef LACFOREST_EIGHT_ROWS_H
+#define LACFOREST_EIGHT_ROWS_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <tmmintrin.h>
+
+#define LACFOREST_SSSE3 static inline __attribute__((target("ssse3"), always_inline))
+
+/* By the bits of the rows that go right: where each of the sorted eight comes from, as bytes, and
+   how many go right. */
+static uint8_t lacforest_order[256][16] __attribute__((aligned(16)));
+static uint8_t lacforest_n_right[256];
+static int lacforest_has_eight_rows = 0;
+
+static void prepare_eight_rows(void)
+{
+    for (int mask = 0; mask < 256; mask++) {
+        int place = 0;
+        for (int side = 0; side < 2; side++) {
+            for (int row = 0; row < 8; row++) {
+                if ((mask >> row & 1) == side) {
+                    lacforest_order[mask][2 * place] = (uint8_t)(2 * row);
+                    lacforest_order[mask][2 * place + 1] = (uint8_t)(2 * row + 1);
+                    place++;
+                    lacforest_n_right[mask] += side;
+                }
+            }
+        }
+    }
+    lacforest_has_eight_rows = __builtin_cpu_supports("ssse3") != 0;
+}
+
+LACFOREST_SSSE3 unsigned lacforest_above_float(
+    const float *column, const uint16_t *row, float bound, int missing_right)
+{
+    __m128 limit = _mm_set1_ps(bound);
+    __m128 first = _mm_setr_ps(column[row[0]], column[row[1]], column[row[2]], column[row[3]]);
+    __m128 second = _mm_setr_ps(column[row[4]], column[row[5]], column[row[6]], column[row[7]]);
+    if (missing_right) {
+        first = _mm_cmpnle_ps(first, limit);
+        second = _mm_cmpnle_ps(second, limit);
+    } else {
+        first = _mm_cmpgt_ps(first, limit);
+        second = _mm_cmpgt_ps(second, limit);
+    }
+    return (unsigned)(_mm_movemask_ps(first) | _mm_movemask_ps(second) << 4);
+}
+
+LACFOREST_SSSE3 unsigned lacforest_above_double(
+    const double *column, const uint16_t *row, double bound, int missing_right)
+{
+    __m128d limit = _mm_set1_pd(bound);
+    unsigned mask = 0;
+    for (int pair = 0; pair < 4; pair++) {
+        __m128d values = _mm_setr_pd(column[row[2 * pair]], column[row[2 * pair + 1]]);
+        values = missing_right ? _mm_cmpnle_pd(values, limit) : _mm_cmpgt_pd(values, limit);
+        mask |= (unsigned)_mm_movemask_pd(values) << (2 * pair);
+    }
+    return mask;
+}
+
+/* Divide rows[ends[0]] to rows[ends[1]], the last of them included, until fewer than 16 are left:
+   of fewer, one end could overwrite what the other holds. Return the first row that is left, with
+   ends of what is free in target. Missing values go right, or left. */
+#define LACFOREST_DIVIDE(name, value_t, above)                                                   \
+    LACFOREST_SSSE3 int64_t name##_to(                                                           \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
+        value_t bound, int missing_right)                                                        \
+    {                                                                                            \
+        int64_t low = ends[0], high = ends[1], i = low, last = high - 15;                        \
+        for (; i <= last; i += 8) {                                                              \
+            unsigned mask = above(column, rows + i, bound, missing_right);                       \
+            __m128i sorted = _mm_shuffle_epi8(                                                   \
+                _mm_loadu_si128((const __m128i *)(rows + i)),                                    \
+                _mm_load_si128((const __m128i *)lacforest_order[mask]));                         \
+            int64_t n_right = lacforest_n_right[mask];                                           \
+            _mm_storeu_si128((__m128i *)(target + low), sorted);                                 \
+            _mm_storeu_si128((__m128i *)(target + high - 7), sorted);                            \
+            low += 8 - n_right;                                                                  \
+            high -= n_right;                                                                     \
+        }                                                                                        \
+        ends[0] = low;                                                                           \
+        ends[1] = high;                                                                          \
+        return i;                                                                                \
+    }                                                                                            \
+    __attribute__((target("ssse3"))) static int64_t name##_fast(                                 \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
+        value_t bound, int missing_right)                                                        \
+    {                                                                                            \
+        return missing_right ? name##_to(column, rows, target, ends, bound, 1)                   \
+                             : name##_to(column, rows, target, ends, bound, 0);                  \
+    }                                                                                            \
+    static inline int64_t name(                                                                  \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
+        value_t bound, int missing_right)                                                        \
+    {                                                                                            \
+        if (!lacforest_has_eight_rows || ends[1] - ends[0] < 15)                                 \
+            return ends[0];                                                                      \
+        return name##_fast(column, rows, target, ends, bound, missing_right);                    \
+    }
+
+LACFOREST_DIVIDE(divide_floats, float, lacforest_above_float)
+LACFOREST_DIVIDE(divide_doubles, double, lacforest_above_double)
+
+#else
+
+static void prepare_eight_rows(void) {}
+
+static inline int64_t divide_floats(
+    const float *column, const uint16_t *rows, uint16_t *target, int64_t *ends, float bound,
+    int missing_right)
+{
+    return ends[0];
+}
+
+static inline int64_t divide_doubles(
+    const double *column, const uint16_t *rows, uint16_t *target, int64_t *ends, double bound,
+    int missing_right)
+{
+    return ends[0];
+}
+
+#endif
+#endif
