@@ -11,7 +11,7 @@ from forests import assert_same_forest
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._coding.stored_table import CodeFile
-from lacforest._contract import shares, subsample
+from lacforest._contract import deployment
 from lacforest.cli import main
 from lacforest.tabular import TableError, TabularModel, _first_pass
 from lacforest.tabular._from_files import rows_per_tree
@@ -83,13 +83,13 @@ def test_quantiles_of_files_come_from_the_rows_of_smallest_hash(tmp_path, monkey
 
 def test_large_tables_find_theta_by_some_of_their_rows(monkeypatch):
     labelled, deployed = tables(4000)
-    monkeypatch.setattr(subsample, "MOST_ROWS", 500)
+    monkeypatch.setattr(deployment, "MOST_ROWS", 500)
     forest = LACForestClassifier(10, random_state=0)
     features = list("abc")
     seen = []
-    find = shares.find_theta
+    find = deployment.find_theta
     monkeypatch.setattr(
-        shares,
+        deployment,
         "find_theta",
         lambda theta, rows, *rest: seen.append(rows) or find(theta, rows, *rest),
     )
@@ -101,7 +101,7 @@ def test_large_tables_find_theta_by_some_of_their_rows(monkeypatch):
 
 def test_rare_classes_stay_among_the_rows_of_theta(monkeypatch):
     labelled, deployed = tables(4000)
-    monkeypatch.setattr(subsample, "MOST_ROWS", 50)
+    monkeypatch.setattr(deployment, "MOST_ROWS", 50)
     labelled.loc[:2, "label"] = "rare"
     forest = LACForestClassifier(3, random_state=0, known_shares="labeled")
     forest.fit(labelled[["a", "b"]], labelled["label"], X_unlabeled=deployed[["a", "b"]])
