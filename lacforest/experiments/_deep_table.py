@@ -242,5 +242,7 @@ def table_rows(results: TableResults) -> tuple[list[PrintedColumn], list[dict[st
 
 
 def _show(values: list[float], paper: tuple[float, float] | None) -> str:
-    text = f"{np.mean(values):.4f}±{np.std(values):.4f}"
+    text = f"{np.mean(values):.4f}"
+    if len(values) > 1:
+        text += f"±{np.std(values):.4f}"
     return text if paper is None else f"{text} ({paper[0]:.4f})"

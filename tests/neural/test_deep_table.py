@@ -105,6 +105,11 @@ def test_distances_of_generated_images():
     assert _deep_samples._compare(3 * real, real, labeled)["strangeness"] > 2
 
 
+def test_cells_have_a_deviation_where_there_are_several_choices():
+    assert _deep_table._show([0.5], None) == "0.5000"
+    assert _deep_table._show([0.5, 0.7], (0.9, 0.1)) == "0.6000±0.1000 (0.9000)"
+
+
 def test_figures_of_the_paper():
     assert paper_figure("accuracy", "mnist", "Deep LACForest") == (0.9844, 0.0021)
     assert paper_figure("auc", "fmnist", "Deep LACForest") == (0.9784, 0.0061)
