@@ -19,7 +19,6 @@ from lacforest._model.container import MAGIC, ModelFileError
 from lacforest._model.forest_files import save_forest
 from lacforest.tabular import TabularModel
 
-
 KINDS = (LACForestClassifier, LACExtraTreesClassifier)
 
 
@@ -142,9 +141,7 @@ def is_refused(path):
     again = path.with_name("again.lac")
     model.save(again)
     rows = _rows_for(model)
-    assert np.array_equal(
-        type(model).load(again).predict_proba(rows), model.predict_proba(rows)
-    )
+    assert np.array_equal(type(model).load(again).predict_proba(rows), model.predict_proba(rows))
     return False
 
 

@@ -288,7 +288,10 @@ def test_every_compiled_function_is_called():
     stubs = Path(lacforest._tree.__file__).parent.glob("*.pyi")
     bodies = [ast.parse(stub.read_text(encoding="utf-8")).body for stub in stubs]
     listed = {
-        part.name for body in bodies for part in body if isinstance(part, ast.ClassDef | ast.FunctionDef)
+        part.name
+        for body in bodies
+        for part in body
+        if isinstance(part, ast.ClassDef | ast.FunctionDef)
     }
     assert len(listed) > 25
     assert listed == {name.split(",")[0] for name in CALLS} | OBJECTS
