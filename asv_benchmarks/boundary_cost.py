@@ -32,7 +32,6 @@ CHECKS = (
 def fit(n_trees: int) -> None:
     """Fit twice in this process; callgrind counts the second time."""
     from benchmarks.growth_problem import Problem
-
     from lacforest import LACForestClassifier
 
     problem = Problem(n_rows=2_000, n_columns=64, n_classes=7)
@@ -54,10 +53,11 @@ def _count_instructions(state: str) -> None:
 def count(n_trees: int, folder: Path) -> str:
     """What callgrind_annotate says of a fit: inclusive instructions by function."""
     profile = folder / "callgrind.out"
+    callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    program = [sys.executable, __file__, "--fit", "--trees", str(n_trees)]
     subprocess.run(
-        ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={profile}"]
-        + [sys.executable, __file__, "--fit", "--trees", str(n_trees)],
+        [*callgrind, "--instr-atstart=no", *program],
         check=True,
         capture_output=True,
         env=os.environ | one_thread,

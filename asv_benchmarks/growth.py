@@ -1,9 +1,10 @@
 """Measure how time and memory of every public function grow with rows, columns and classes.
 
-Each call runs in a process of its own, by one thread. Printed are the CPU seconds and the peak
-memory of the largest call beyond what its process held before, and the exponents between the two
-largest calls: 1 is linear growth. A call that would take longer than the budget, judged by those
-before it, is left out.
+Each call runs in a fork of its own, by one thread: tables and fitted forests are made once, and
+imports are done by a call on a small table. Printed are the CPU seconds and the peak memory of the
+largest call beyond what its process held before, and the exponents between the two largest calls:
+1 is linear growth. A call that would take longer than the budget, judged by those before it, is
+left out.
 
     python asv_benchmarks/growth.py                        # over rows
     python asv_benchmarks/growth.py --along columns        # up to 5,000 columns
@@ -14,16 +15,19 @@ before it, is left out.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import os
-import subprocess
-import sys
 import time
+from functools import cache
 from pathlib import Path
 
+# Before numpy is imported: forks must not inherit threads.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 from benchmarks import growth_calls  # noqa: F401  (lists the calls)
-from benchmarks.growth_problem import CALLS, Problem
+from benchmarks.growth_problem import CALLS, Problem, Ready
 
 SIZES = {
     "rows": [1_000, 10_000, 100_000],
@@ -48,30 +52,42 @@ def memory(field: str) -> float:
     raise RuntimeError(f"{field} is not reported by this system")
 
 
-def measure(name: str, problem: Problem) -> dict[str, float]:
+@cache
+def make_problem(n_rows: int, n_columns: int, n_classes: int) -> Problem:
+    """One table of each size, with its forest if that was asked for."""
+    return Problem(n_rows, n_columns, n_classes)
+
+
+def measure(call: Ready) -> dict[str, float]:
     """CPU seconds and MB of one call in this process."""
-    call = CALLS[name](problem)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before, start = memory("VmRSS"), time.process_time()
     call()
     return {"seconds": time.process_time() - start, "megabytes": memory("VmHWM") - before}
 
 
-def measure_apart(name: str, problem: dict[str, int]) -> dict[str, float] | str:
-    """The same in a process of its own; the last line of the error where it fails."""
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, __file__, "--measure", name, json.dumps(problem)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | one_thread,
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return lines[-1] if lines else f"ended with {done.returncode}"
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+def measure_apart(name: str, problem: Problem) -> dict[str, float] | str:
+    """The same in a fork; the error where it fails."""
+    try:
+        call = CALLS[name](problem)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        figures: dict[str, float] | str
+        try:
+            figures = measure(call)
+        except BaseException as error:
+            figures = f"{type(error).__name__}: {error}"
+        os.write(write_end, json.dumps(figures).encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    answer: dict[str, float] | str = json.loads(told) if told else "ended by a signal"
+    return answer
 
 
 def exponent(sizes: list[int], values: list[float], nothing: float) -> float:
@@ -84,6 +100,8 @@ def exponent(sizes: list[int], values: list[float], nothing: float) -> float:
 
 def grow(name: str, along: str, sizes: list[int], budget: float) -> str:
     """One line of the table."""
+    with contextlib.suppress(Exception):
+        CALLS[name](make_problem(400, 4, 4))()
     done: list[int] = []
     seconds: list[float] = []
     megabytes: list[float] = []
@@ -92,7 +110,7 @@ def grow(name: str, along: str, sizes: list[int], budget: float) -> str:
             rise = max(exponent(done, seconds, NOTHING_SECONDS), 1.0) if len(done) > 1 else 1.0
             if seconds[-1] * (size / done[-1]) ** rise > budget:
                 break
-        figures = measure_apart(name, FIXED[along] | {FIELDS[along]: size})
+        figures = measure_apart(name, make_problem(**FIXED[along] | {FIELDS[along]: size}))
         if isinstance(figures, str):
             return f"{name:42s} {size:>9,d}  {figures[:80]}"
         done.append(size)
@@ -118,12 +136,7 @@ def main() -> None:
     parser.add_argument("--smallest", type=int, default=0, help="smallest size")
     parser.add_argument("--largest", type=int, help="largest size, in steps of ten")
     parser.add_argument("--budget", type=float, default=60.0, help="CPU seconds of a call")
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.measure:
-        name, problem = arguments.measure
-        print(json.dumps(measure(name, Problem(**json.loads(problem)))))
-        return
     sizes = [size for size in SIZES[arguments.along] if size >= arguments.smallest]
     while arguments.largest and sizes[-1] < arguments.largest:
         sizes = [*sizes, 10 * sizes[-1]]

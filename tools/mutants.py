@@ -7,7 +7,7 @@ not listed as equivalent.
 
     python tools/mutants.py                    # all, about 20 CPU minutes
     python tools/mutants.py --quick            # those marked quick
-    python tools/mutants.py --only pseudo      # those with this word in their list, file or description
+    python tools/mutants.py --only pseudo      # with this word in list, file or description
     python tools/mutants.py --results build/mutants.jsonl    # may be stopped and called again
 
 With --results, a bug whose file, passage and tests are those of an earlier run is not planted
@@ -152,7 +152,9 @@ class Results:
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
-                self._by_key[entry["key"]] = Outcome(entry["verdict"], entry["by"], entry["seconds"])
+                self._by_key[entry["key"]] = Outcome(
+                    entry["verdict"], entry["by"], entry["seconds"]
+                )
 
     def get(self, key: str) -> Outcome | None:
         """What became of the bug with this key."""
@@ -209,7 +211,9 @@ def main() -> int:
     """Plant the selected bugs and print what became of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="only those marked quick")
-    parser.add_argument("--only", default="", help="a word in the list, the file or the description")
+    parser.add_argument(
+        "--only", default="", help="a word in the list, the file or the description"
+    )
     parser.add_argument("--python", action="store_true", help="none that needs a compiler")
     parser.add_argument("--unchecked", action="store_true", help="trust that the tests pass")
     parser.add_argument("--results", type=Path, help="outcomes, kept for the next call")

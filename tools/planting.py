@@ -21,7 +21,7 @@ import hypothesis.strategies  # noqa: F401
 import numpy as np  # noqa: F401
 import pytest
 import scipy.stats  # noqa: F401
-import sklearn.ensemble  # noqa: F401
+import sklearn.ensemble
 import sklearn.utils.estimator_checks  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
