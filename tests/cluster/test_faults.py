@@ -131,6 +131,7 @@ def test_memory_stays_flat_over_many_fits(kind, tmp_path, monkeypatch):
             assert wait_until_empty(client) == []
             sizes.append(resident_megabytes(client))
     print("MB of scheduler and workers after each fit:", np.round(sizes, 1).T.tolist())
-    # The first fits fill pools of memory.
+    # The first fits fill pools of memory, which later grow by some megabytes at once. Input that
+    # stayed in memory would add 40 MB in ten fits.
     growth = np.mean(sizes[-5:], axis=0) - np.mean(sizes[5:10], axis=0)
-    assert (growth < 4.0).all()
+    assert (growth < 12.0).all()
