@@ -118,7 +118,10 @@ def test_any_partitions_and_workers_give_the_local_forest(client, kind, cuts, or
 
 @nightly
 @pytest.mark.parametrize("kind", FORESTS)
-def test_memory_stays_flat_over_many_fits(kind, tmp_path):
+def test_memory_stays_flat_over_many_fits(kind, tmp_path, monkeypatch):
+    # Logs of the scheduler are bounded, but with their usual length they grow for ten fits.
+    monkeypatch.setenv("DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH", "10")
+    monkeypatch.setenv("DASK_DISTRIBUTED__DIAGNOSTICS__COMPUTATIONS__MAX_HISTORY", "2")
     table, labels, unlabeled = as_arrays(*blobs(20_000), 4_000)
     sizes = []
     with separate_processes(tmp_path, 2) as client:
@@ -128,6 +131,7 @@ def test_memory_stays_flat_over_many_fits(kind, tmp_path):
             assert wait_until_empty(client) == []
             sizes.append(resident_megabytes(client))
     print("MB of scheduler and workers after each fit:", np.round(sizes, 1).T.tolist())
-    # The first fits fill pools of memory.
+    # The first fits fill pools of memory, which later grow by some megabytes at once. Input that
+    # stayed in memory would add 40 MB in ten fits.
     growth = np.mean(sizes[-5:], axis=0) - np.mean(sizes[5:10], axis=0)
-    assert (growth < 8.0).all()
+    assert (growth < 12.0).all()
