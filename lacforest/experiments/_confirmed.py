@@ -98,9 +98,7 @@ class ConfirmedExperiment:
         confirmed = rng.choice(np.setdiff1d(y, split.y_labeled))
         forest = FORESTS[name](random_state=seed)
         if shares == "promoted":
-            chosen, parameters = _promote_groups(
-                forest, split, y_unlabeled, confirmed, n_rows, rng
-            )
+            chosen, parameters = _promote_groups(forest, split, y_unlabeled, confirmed, n_rows, rng)
             forest.set_params(**parameters)
         else:
             chosen = rng.choice(np.flatnonzero(y_unlabeled == confirmed), n_rows, replace=False)
