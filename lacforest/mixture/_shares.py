@@ -286,7 +286,8 @@ def share_variance(
     share_of_known = fit.weights[:n_fitted].sum()
     if n_known > _MOST_INVERTED:
         n_known_rows = fit.counts[:-n_known].sum() * share_of_known
-        return labeled / max(n_known_rows, 1.0)
+        least: NDArray[np.float64] = labeled / max(n_known_rows, 1.0)
+        return least
     unmoved = np.append(labeled[fit.has_rows] * share_of_known, fit.weights[n_fitted:])
     covariance = share_covariance(replace(fit, weights=unmoved), n_by_class)
     return np.maximum(covariance.diagonal(), 0.0)

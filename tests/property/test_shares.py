@@ -144,9 +144,7 @@ def test_the_variance_of_many_classes_is_the_least_possible(monkeypatch):
     )
 )
 def test_the_statistic_is_that_of_the_formula(entries):
-    known, counts, variance = (
-        np.array(column, dtype=float) for column in zip(*entries, strict=True)
-    )
+    known, counts, variance = np.array(entries, dtype=float).T
     labeled = counts / max(counts.sum(), 1.0)
     found = shift_statistic(known, labeled, variance, 100)
     expected = naive.shift_statistic(known.tolist(), labeled.tolist(), variance.tolist(), 100)
