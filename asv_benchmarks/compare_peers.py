@@ -11,12 +11,19 @@ CPU time of the process: where other work shares the cores they vary far less th
 
     python asv_benchmarks/compare_peers.py                       # all tables, one and two threads
     python asv_benchmarks/compare_peers.py --tables "1,500 x 64" --repeat 7
+
+With --results, what a library took on a table is kept in a file, and a later run with the same
+options measures only the libraries that are not in it: large tables can be measured in parts.
+
+    python asv_benchmarks/compare_peers.py --peers intelex --results peers.jsonl
+    python asv_benchmarks/compare_peers.py --results peers.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import pickle
 import subprocess
 import sys
@@ -172,9 +179,50 @@ def print_row(label: str, values: dict[str, float], scale: float, unit: str) -> 
     print(f"  {label:<26} " + "; ".join(cells), flush=True)
 
 
+class Kept:
+    """Figures of libraries on one table: quantity -> library -> value, kept in a file if wanted."""
+
+    def __init__(self, path: Path | None, table_name: str, options: argparse.Namespace) -> None:
+        self.path = path
+        self.run = {
+            "table": table_name,
+            "threads": options.threads,
+            "cpu": options.cpu,
+            "large_trees": options.large_trees,
+        }
+        self.figures: dict[str, dict[str, float]] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                if all(row[key] == value for key, value in self.run.items()):
+                    for quantity, value in row["figures"].items():
+                        self.figures.setdefault(quantity, {})[row["library"]] = value
+
+    def missing(self, names: list[str]) -> list[str]:
+        """Libraries without figures."""
+        known = set.intersection(*map(set, self.figures.values())) if self.figures else set()
+        return [name for name in names if name not in known]
+
+    def add(self, quantity: str, values: dict[str, float]) -> dict[str, float]:
+        """Keep what was measured now; return it together with what was known."""
+        self.figures.setdefault(quantity, {}).update(values)
+        return self.figures[quantity]
+
+    def write(self, names: list[str]) -> None:
+        """Append one line per library that was measured now."""
+        if self.path is None:
+            return
+        with self.path.open("a", encoding="utf-8") as file:
+            for name in names:
+                figures = {quantity: values[name] for quantity, values in self.figures.items()}
+                file.write(json.dumps({**self.run, "library": name, "figures": figures}) + "\n")
+
+
 def compare(table_name: str, options: argparse.Namespace) -> None:
     table = TABLES[table_name]()
-    names = installed_peers(options.peers)
+    every_name = installed_peers(options.peers)
+    kept = Kept(options.results, table_name, options)
+    names = kept.missing(every_name)
     threads, repeat, budget = options.threads, options.repeat, options.budget
     clock = time.process_time if options.cpu else time.perf_counter
     n_trees = N_TREES
@@ -193,13 +241,15 @@ def compare(table_name: str, options: argparse.Namespace) -> None:
         def task(name: str, n_threads: int = n_threads) -> None:
             models[name] = fit(name, table, n_threads, n_trees)
 
-        times[n_threads] = best_of(
+        measured = best_of(
             {name: lambda name=name: task(name) for name in names}, repeat, budget, clock
         )
+        times[n_threads] = kept.add(f"fit, {n_threads} thread(s)", measured)
         print_row(f"fit, {n_threads} thread(s)", times[n_threads], 1, "s")
     if len(threads) > 1:
         gains = [
-            f"{name} {times[threads[0]][name] / times[threads[-1]][name]:.2f}" for name in names
+            f"{name} {times[threads[0]][name] / times[threads[-1]][name]:.2f}"
+            for name in times[threads[0]]
         ]
         print(f"  {threads[0]} thread / {threads[-1]} threads: " + ", ".join(gains), flush=True)
     for name in models:
@@ -215,9 +265,11 @@ def compare(table_name: str, options: argparse.Namespace) -> None:
             for name in names
         }
         values = best_of(tasks, 5, budget, clock)
-        print_row(label, {name: value / inner for name, value in values.items()}, 1e3, "ms")
+        per_call = {name: value / inner for name, value in values.items()}
+        print_row(label, kept.add(label, per_call), 1e3, "ms")
     sizes = {name: float(file_size(name, models[name])) for name in names}
-    print_row("model file", sizes, 1e-6, "MB")
+    print_row("model file", kept.add("model file", sizes), 1e-6, "MB")
+    kept.write(names)
     if sys.platform == "linux" and n_trees == N_TREES:
         above, model = peak_memory(table_name, threads[-1])
         floats = (n_labeled + n_unlabeled) * table.X.shape[1] * 4 / 2**20
@@ -242,6 +294,7 @@ def main() -> None:
         metavar="N",
         help=f"trees of every library on tables of {LARGE:,} rows and more (default: 10)",
     )
+    parser.add_argument("--results", type=Path, help="keep figures in this file, and continue it")
     parser.add_argument("--growth", action="store_true", help="also fit 100,000 and 1,000,000 rows")
     options = parser.parse_args()
     for table_name in options.tables:

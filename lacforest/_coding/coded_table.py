@@ -65,7 +65,10 @@ class CodedTable:
     @cached_property
     def values(self) -> ColumnValues:
         """A value per code of all columns; random cuts are drawn between them."""
-        return ColumnValues([self._distinct_values(feature) for feature in range(self.n_features)])
+        values = [self._distinct_values(feature) for feature in range(self.n_features)]
+        # A stored table is one that memory has no room for.
+        in_memory = not isinstance(self.table, StoredTable)
+        return ColumnValues(values, self.columns if in_memory else None)
 
     def find_thresholds(self, nodes: NDArray[Any]) -> NDArray[np.float64]:
         """Thresholds of inner nodes whose cuts are codes; 0 in leaves.

@@ -117,6 +117,8 @@ cdef class GrowthRules:
         rules.candidates.are_random = True
         rules.candidates.keep_codes = False
         rules.candidates.values = values.addresses
+        rules.candidates.row_codes = values.row_codes
+        rules.candidates.row_width = values.row_width
         return rules
 
 

@@ -35,3 +35,12 @@ cdef inline int32_t draw_feature(
     features[other] = features[n_drawn]
     features[n_drawn] = feature
     return feature
+
+
+cdef inline double value_between(double low, double high, uint64_t word) noexcept nogil:
+    """The value at a share word / 2**64 of the way from low to high: at least low, below high."""
+    cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
+    cdef double value = low + share * (high - low)
+    if high - low > 1.7e308:         # the difference overflowed
+        value = (1.0 - share) * low + share * high
+    return value if low <= value < high else low

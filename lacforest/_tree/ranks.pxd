@@ -3,7 +3,7 @@
 from cython cimport final
 
 from lacforest._tree.keys cimport bit_length
-from lacforest._tree.types cimport CodeTable, code_t, int32_t, uint32_t, uintptr_t
+from lacforest._tree.types cimport CodeTable, code_t, int32_t, uint8_t, uint32_t, uintptr_t
 
 
 @final
@@ -21,9 +21,14 @@ cdef class CodedColumns:
 cdef class ColumnValues:
     cdef const uintptr_t* addresses  # of the values of each column
     cdef readonly tuple values       # one array per feature; keeps the memory alive
+    cdef const uint8_t* row_codes    # see row_codes.h; NULL = none
+    cdef int32_t row_width
     cdef object _addresses
     cdef object _n_codes
+    cdef object _columns             # the CodedColumns that row_codes holds
+    cdef object _rows
 
+    cdef int _copy_rows(self, CodedColumns columns) except -1
     cdef int check_columns(self, CodedColumns columns) except -1
 
 

@@ -18,7 +18,9 @@ class CodedColumns:
 
 @final
 class ColumnValues:
-    def __new__(cls, values: Sequence[NDArray[np.float64]]) -> Self: ...
+    def __new__(
+        cls, values: Sequence[NDArray[np.float64]], columns: CodedColumns | None = None
+    ) -> Self: ...
     @property
     def values(self) -> tuple[NDArray[np.float64], ...]: ...
 

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from lacforest._tree.types cimport Node, code_t, value_t
+from lacforest._tree.types cimport MOST_ROW_CODES, Node, code_t, value_t
 from lacforest._tree.workspace cimport readable_nodes, writable_nodes
 
 import numpy as np
@@ -76,9 +76,12 @@ cdef class ColumnValues:
     values : sequence of float64 arrays
         In ascending order, one per column of the CodedColumns they belong to. The value of code c
         is entry c.
+    columns : CodedColumns, optional
+        Where memory holds them twice: up to 64 of one byte, without missing values, are copied
+        row by row, which the search reads faster.
     """
 
-    def __cinit__(self, values):
+    def __cinit__(self, values, CodedColumns columns=None):
         self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
         if not self.values or any(v.ndim != 1 for v in self.values):
             raise ValueError("values must be one vector per column")
@@ -88,9 +91,26 @@ cdef class ColumnValues:
         self._n_codes = np.array([len(v) for v in self.values])
         cdef const uintptr_t[::1] addresses = self._addresses
         self.addresses = &addresses[0]
+        if columns is not None:
+            self._copy_rows(columns)
+
+    cdef int _copy_rows(self, CodedColumns columns) except -1:
+        cdef const uint8_t[:, ::1] rows
+        self.check_columns(columns)
+        are_bytes = (columns._widths == 1).all() and not columns.has_missing.any()
+        if are_bytes and columns.table.n_features <= MOST_ROW_CODES:
+            self.row_width = 16 * ((columns.table.n_features + 15) // 16)
+            self._rows = rows = np.zeros((columns.table.n_rows, self.row_width), dtype=np.uint8)
+            for feature, column in enumerate(columns.columns):
+                self._rows[:, feature] = column
+            self._columns = columns
+            self.row_codes = &rows[0, 0]
+        return 0
 
     cdef int check_columns(self, CodedColumns columns) except -1:
-        """Raise ValueError unless there is a value for every code."""
+        """Raise ValueError unless there is a value for every code, and rows are these columns'."""
+        if self._columns is not None and self._columns is not columns:
+            raise ValueError("ColumnValues must be used with the columns that they were made with")
         if not np.array_equal(self._n_codes, columns.n_codes):
             raise ValueError("ColumnValues must have one value per code of every column")
         return 0

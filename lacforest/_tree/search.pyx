@@ -16,15 +16,16 @@ from libc.string cimport memset
 from lacforest._tree.criterion cimport (
     cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
 )
-from lacforest._tree.random cimport draw_feature, next_word
+from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport (
     build_statistics, count_left, count_missing, gather, has_cut, row_weight
 )
 from lacforest._tree.types cimport (
     ANY_KIND, LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, Limits,
-    NodeSearch, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
+    NodeSearch, RowCuts, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
 )
+from lacforest._tree.whole_rows cimport draw_row_cuts, reads_rows
 
 # Relative to the node's weight. Sums over a million rows err by about 1e-13 of it.
 cdef double TIE = 1e-12
@@ -249,15 +250,6 @@ cdef inline bint _try_every_cut(
 # ------------------------------------------------------------------------------ one random cut
 
 
-cdef inline double _value_between(double low, double high, uint64_t word) noexcept nogil:
-    """The value at a share word / 2**64 of the way from low to high: at least low, below high."""
-    cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
-    cdef double value = low + share * (high - low)
-    if high - low > 1.7e308:         # the difference overflowed
-        value = (1.0 - share) * low + share * high
-    return value if low <= value < high else low
-
-
 cdef inline bint _try_random_cut(
     const criterion_t* criterion,
     NodeSearch* search,
@@ -285,7 +277,7 @@ cdef inline bint _try_random_cut(
     if not has_cut(&span):
         return False
     if span.low < span.high:
-        threshold = _value_between(values[span.low], values[span.high], word)
+        threshold = value_between(values[span.low], values[span.high], word)
         last = last_at_most(values, span.low, span.high - 1, threshold)
         following = last + 1
     if span.n_missing > 0:
@@ -307,6 +299,46 @@ cdef inline bint _try_random_cut(
     return span.n_missing > 0
 
 
+# ------------------------------------------------------------------------------ whole rows of codes
+
+
+cdef inline int32_t _try_cuts_of_rows(
+    const criterion_t* criterion, NodeSearch* search, const count_t* node, uint64_t* random_state
+) noexcept nogil:
+    """Improve the best cut by max_features random ones, as _try_random_cut does by one of them.
+
+    Return how many features were drawn.
+    """
+    cdef Workspace* work = search.work
+    cdef const uint32_t* counts = <const uint32_t*> work.cells
+    cdef count_t* left_counts = <count_t*> work.left_counts
+    cdef count_t[N_SUMS] least, left, right
+    cdef RowCuts cuts
+    cdef double loss
+    cdef int32_t i, k, feature
+    draw_row_cuts(search, random_state, &cuts)
+    _set_least(search.limits, least)
+    for i in range(cuts.n_drawn):
+        feature = work.features[i]
+        loss = search.best.loss
+        if loss <= 0.5 * search.margin:
+            break      # no impurity is left to reduce
+        if cuts.low[feature] == cuts.high[feature]:
+            continue
+        for k in range(work.n_classes):
+            left_counts[k] = <count_t> counts[k * search.candidates.row_width + feature]
+        sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
+        _consider(
+            criterion, search, least, node, left, right,
+            cuts.last[feature], cuts.last[feature] + 1, False,
+        )
+        if search.best.loss < loss:
+            search.best.feature = feature
+            search.best.threshold = cuts.threshold[feature]
+    memset(left_counts, 0, work.n_classes * sizeof(count_t))
+    return cuts.n_drawn
+
+
 # ------------------------------------------------------------------------------ one node
 
 
@@ -324,6 +356,9 @@ cdef void find_best_cut(
     _set_loss(search, INFINITY)
     search.best.feature = -1
     search.best.has_missing = False
+    if count_t is int64_t:
+        if reads_rows(search):
+            n_drawn = _try_cuts_of_rows(criterion, search, node, random_state)
     while n_drawn < n_features:
         if n_drawn >= search.limits.max_features and not (
             search.limits.draw_until_feasible and search.best.feature < 0

@@ -58,6 +58,7 @@ cdef enum:
 
 cdef enum:
     N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
+    MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
 
 
 cdef struct CodeTable:
@@ -110,11 +111,22 @@ cdef struct Candidates:
     bint are_random
     bint keep_codes              # random cuts: nodes keep the cut in codes, not the threshold
     const uintptr_t* values      # random cuts: address of each column's distinct values
+    const uint8_t* row_codes     # random cuts: codes row by row, see row_codes.h; NULL = none
+    int32_t row_width            # bytes of a row of them
 
 
 cdef struct Cut:
     code_t last                  # last code that goes left
     code_t next                  # first code that goes right; n_codes = only missing rows do
+
+
+cdef struct RowCuts:
+    # One random cut of each drawn column, by column; see whole_rows.pxd
+    int32_t n_drawn
+    uint8_t[MOST_ROW_CODES] low      # codes of the node's rows
+    uint8_t[MOST_ROW_CODES] high
+    uint8_t[MOST_ROW_CODES] last     # last code that goes left
+    double[MOST_ROW_CODES] threshold
 
 
 cdef struct Split:

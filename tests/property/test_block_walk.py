@@ -18,7 +18,11 @@ def random_tree(rng, n_inner, n_features):
     for _ in range(n_inner):
         node = open_leaves.pop(int(rng.integers(len(open_leaves))))
         feature = int(rng.integers(n_features))
-        nodes[node] = (rng.integers(-4, 5) / 2, feature if rng.random() < 0.5 else ~feature, n_nodes)
+        nodes[node] = (
+            rng.integers(-4, 5) / 2,
+            feature if rng.random() < 0.5 else ~feature,
+            n_nodes,
+        )
         open_leaves += [n_nodes, n_nodes + 1]
         n_nodes += 2
     return nodes
@@ -28,7 +32,10 @@ def leaf_of(nodes, row):
     """Follow the definition: at most the threshold goes left, missing values as the sign says."""
     node = 0
     while nodes["left"][node] >= 0:
-        feature, value = nodes["feature"][node], row[max(nodes["feature"][node], ~nodes["feature"][node])]
+        feature, value = (
+            nodes["feature"][node],
+            row[max(nodes["feature"][node], ~nodes["feature"][node])],
+        )
         goes_left = feature >= 0 if np.isnan(value) else value <= nodes["threshold"][node]
         node = nodes["left"][node] + (not goes_left)
     return node

@@ -1,0 +1,80 @@
+/* Codes of one byte, row by row: all columns of a row are read at once.
+
+   A row has `width` bytes, a multiple of 16; those beyond the last column are zero. x86 processors
+   compare 16 bytes in one instruction (SSE2, which all of 64 bits have). */
+
+#ifndef LACFOREST_ROW_CODES_H
+#define LACFOREST_ROW_CODES_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* Lowest and highest code of some rows, by column. */
+static inline void find_code_ranges(
+    const uint8_t *codes, int32_t width, const uint32_t *rows, int64_t n_rows, uint8_t *low,
+    uint8_t *high)
+{
+    for (int32_t first = 0; first < width; first += 16) {
+#if defined(__SSE2__)
+        __m128i lowest = _mm_set1_epi8(-1), highest = _mm_setzero_si128();
+        for (int64_t i = 0; i < n_rows; i++) {
+            __m128i row = _mm_loadu_si128(
+                (const __m128i *)(codes + (int64_t)rows[i] * width + first));
+            lowest = _mm_min_epu8(lowest, row);
+            highest = _mm_max_epu8(highest, row);
+        }
+        _mm_storeu_si128((__m128i *)(low + first), lowest);
+        _mm_storeu_si128((__m128i *)(high + first), highest);
+#else
+        for (int32_t column = first; column < first + 16; column++) {
+            low[column] = 255;
+            high[column] = 0;
+        }
+        for (int64_t i = 0; i < n_rows; i++) {
+            const uint8_t *row = codes + (int64_t)rows[i] * width;
+            for (int32_t column = first; column < first + 16; column++) {
+                low[column] = row[column] < low[column] ? row[column] : low[column];
+                high[column] = row[column] > high[column] ? row[column] : high[column];
+            }
+        }
+#endif
+    }
+}
+
+/* Count the rows with codes up to last[column], by class and column; few has a byte per count. */
+static inline void count_codes_up_to(
+    const uint8_t *codes, int32_t width, const uint32_t *rows, const uint16_t *classes,
+    int64_t n_rows, const uint8_t *last, int64_t n_counts, uint8_t *few, uint32_t *counts)
+{
+    memset(counts, 0, (size_t)n_counts * sizeof(uint32_t));
+    /* A byte counts 255 rows. */
+    for (int64_t begin = 0; begin < n_rows; begin += 255) {
+        int64_t end = n_rows - begin < 255 ? n_rows : begin + 255;
+        memset(few, 0, (size_t)n_counts);
+        for (int64_t i = begin; i < end; i++) {
+            const uint8_t *row = codes + (int64_t)rows[i] * width;
+            uint8_t *own = few + (int64_t)classes[i] * width;
+            for (int32_t first = 0; first < width; first += 16) {
+#if defined(__SSE2__)
+                __m128i code = _mm_loadu_si128((const __m128i *)(row + first));
+                __m128i most = _mm_loadu_si128((const __m128i *)(last + first));
+                __m128i n_own = _mm_loadu_si128((const __m128i *)(own + first));
+                /* All bits, which is -1, where the code is at most `most`. */
+                __m128i is_left = _mm_cmpeq_epi8(_mm_min_epu8(code, most), code);
+                _mm_storeu_si128((__m128i *)(own + first), _mm_sub_epi8(n_own, is_left));
+#else
+                for (int32_t column = first; column < first + 16; column++)
+                    own[column] += row[column] <= last[column];
+#endif
+            }
+        }
+        for (int64_t j = 0; j < n_counts; j++)
+            counts[j] += few[j];
+    }
+}
+
+#endif
