@@ -12,8 +12,6 @@ from lacforest._input.tables import RowStack
 from lacforest._tree.bins import bin_codes, few_distinct
 from lacforest._tree.row_hash import row_words
 
-# Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
-ROWS_TO_BIN = 50_000
 # Rows that quantiles are taken from, those of the smallest hashes by this seed.
 SAMPLED_ROWS = 200_000
 SAMPLE_SEED = 0

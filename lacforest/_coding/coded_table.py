@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lacforest._coding.bins import (
-    ROWS_TO_BIN,
     ColumnBins,
     code_by_bins,
     sampled_rows,
@@ -33,6 +32,8 @@ from lacforest._tree.ranks import (
 )
 from lacforest._utils.threads import in_threads, spans, useful_threads
 
+# Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
+ROWS_TO_BIN = 50_000
 # Bytes per row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36
 # Cells of the table that make a thread worth its start.

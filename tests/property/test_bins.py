@@ -11,6 +11,7 @@ from strategies import increasing_maps, problems, seeds, tables
 
 from lacforest import LACExtraTreesClassifier
 from lacforest._coding import bins as bins_module
+from lacforest._coding import coded_table as coded_table_module
 from lacforest._coding.bins import ColumnBins, find_bins
 from lacforest._coding.coded_table import code_table
 from lacforest._input.tables import RowStack
@@ -150,7 +151,7 @@ def test_code_routing_is_float_routing(problem, seed, max_bins, bootstrap):
 def test_auto_is_exact_up_to_a_number_of_rows(monkeypatch):
     table = RowStack([np.random.default_rng(1).normal(size=(1000, 2))])
     assert code_table(table, 1, "auto").bins is None
-    monkeypatch.setattr(bins_module, "ROWS_TO_BIN", 999)
+    monkeypatch.setattr(coded_table_module, "ROWS_TO_BIN", 999)
     coded = code_table(table, 1, "auto")
     assert coded.columns.n_codes.tolist() == [255, 255]
     assert coded.columns.columns[0].dtype == np.uint8
