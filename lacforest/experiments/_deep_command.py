@@ -9,7 +9,13 @@ from lacforest._utils.arguments import at_least, names, numbers, positive
 from lacforest.experiments import _deep, _deep_samples, _deep_table
 from lacforest.experiments._deep_paper import USUAL_SIZES
 from lacforest.experiments._deep_tables import deep_rows, deep_sweep_rows, draw_deep_sweep
-from lacforest.experiments._experiment import Experiment, MistakeError, add_common, add_figure, measure
+from lacforest.experiments._experiment import (
+    Experiment,
+    MistakeError,
+    add_common,
+    add_figure,
+    measure,
+)
 from lacforest.experiments._tables import render
 
 _DESCRIPTION = (
@@ -92,7 +98,9 @@ def _run_sweep(sweep: _deep.DeepSweep, given: argparse.Namespace) -> str:
     return render(columns, rows, {}, given.format)
 
 
-def _add_table_options(name: str, methods: tuple[str, ...], parser: argparse.ArgumentParser) -> None:
+def _add_table_options(
+    name: str, methods: tuple[str, ...], parser: argparse.ArgumentParser
+) -> None:
     add = parser.add_argument
     add("--datasets", type=names, default="mnist,fmnist", help="names, with commas")
     add("--methods", type=names, default=",".join(methods), help="with commas")

@@ -65,9 +65,7 @@ def _as_bytes(images: NDArray[Any]) -> NDArray[np.uint8]:
     return scaled
 
 
-def _compare(
-    made: NDArray[Any], real: NDArray[Any], labeled: NDArray[Any]
-) -> dict[str, float]:
+def _compare(made: NDArray[Any], real: NDArray[Any], labeled: NDArray[Any]) -> dict[str, float]:
     """Distances of generated images in relation to those of real images that were not seen.
 
     `variety` compares the mean distance of two images: a generator whose images are all alike is

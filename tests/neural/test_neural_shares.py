@@ -98,9 +98,7 @@ def test_risks_follow_moved_shares(method, tmp_path):
 def test_given_shares_are_class_weights_in_risks(method):
     X, y, U, _ = _moved_blobs()
     by_shares = method(theta=1 / 3, known_shares=[0.1, 0.9], **_SHORT)
-    by_weight = method(
-        theta=1 / 3, known_shares="labeled", class_weight={0: 0.2, 1: 1.8}, **_SHORT
-    )
+    by_weight = method(theta=1 / 3, known_shares="labeled", class_weight={0: 0.2, 1: 1.8}, **_SHORT)
     expected = by_weight.fit(X, y, X_unlabeled=U).predict_proba(U)
     assert_allclose(by_shares.fit(X, y, X_unlabeled=U).predict_proba(U), expected, atol=1e-4)
 
@@ -123,6 +121,6 @@ def test_shares_that_did_not_move_change_no_bit(method):
 @pytest.mark.parametrize("method", RISKS)
 def test_bad_shares_of_risks(method):
     X, y, U, _ = _moved_blobs()
-    with pytest.raises(ValueError, match="known_shares must sum to 1, but their sum is 0.9"):
+    with pytest.raises(ValueError, match=r"known_shares must sum to 1, but their sum is 0\.9"):
         method(known_shares=[0.5, 0.4], **_SHORT).fit(X, y, X_unlabeled=U)
     assert method.paper_table().known_shares == "labeled"

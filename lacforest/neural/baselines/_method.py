@@ -200,9 +200,7 @@ class NewClassMethod(ProbabilisticClassifierMixin, DeepMethod):
         "weight_decay": 1e-4,
     }
 
-    def __init__(
-        self, *, theta: Any = "auto", known_shares: Any = "auto", **training: Any
-    ) -> None:
+    def __init__(self, *, theta: Any = "auto", known_shares: Any = "auto", **training: Any) -> None:
         super().__init__(**self._DEFAULTS | training)
         self.theta = theta
         self.known_shares = known_shares
