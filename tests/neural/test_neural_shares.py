@@ -121,6 +121,6 @@ def test_shares_that_did_not_move_change_no_bit(method):
 @pytest.mark.parametrize("method", RISKS)
 def test_bad_shares_of_risks(method):
     X, y, U, _ = _moved_blobs()
-    with pytest.raises(ValueError, match="known_shares must sum to 1, but their sum is 0.9"):
+    with pytest.raises(ValueError, match=r"known_shares must sum to 1, but their sum is 0\.9"):
         method(known_shares=[0.5, 0.4], **_SHORT).fit(X, y, X_unlabeled=U)
     assert method.paper_table().known_shares == "labeled"
