@@ -132,7 +132,7 @@ def main() -> None:
     """Print a line per function."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--along", choices=SIZES, default="rows")
-    parser.add_argument("--only", default="", help="functions with this text in their name")
+    parser.add_argument("--only", nargs="+", default=[""], help="texts that names must hold")
     parser.add_argument("--smallest", type=int, default=0, help="smallest size")
     parser.add_argument("--largest", type=int, help="largest size, in steps of ten")
     parser.add_argument("--budget", type=float, default=60.0, help="CPU seconds of a call")
@@ -142,7 +142,7 @@ def main() -> None:
         sizes = [*sizes, 10 * sizes[-1]]
     print(f"{'':42s} {arguments.along:>9s}   seconds  exp        MB  exp")
     for name in CALLS:
-        if arguments.only in name:
+        if any(text in name for text in arguments.only):
             print(grow(name, arguments.along, sizes, arguments.budget), flush=True)
 
 
