@@ -31,6 +31,7 @@ pools = {digit: list(rng.permutation(np.flatnonzero(y == digit))) for digit in r
 
 
 def draw(per_class):
+    """Rows of each class, which are not drawn again."""
     rows = [pools[digit].pop() for digit, count in per_class.items() for _ in range(count)]
     return rng.permutation(rows)
 

@@ -25,9 +25,7 @@ class NearestNeighborEnsemble:
     random_state : int, default=0
     """
 
-    def __init__(
-        self, n_samples: int = 100, sample_size: int = 20, random_state: int = 0
-    ) -> None:
+    def __init__(self, n_samples: int = 100, sample_size: int = 20, random_state: int = 0) -> None:
         self.n_samples, self.sample_size = n_samples, sample_size
         self.random_state = random_state
 

@@ -236,9 +236,7 @@ def _means(found: dict[str, float]) -> dict[str, float]:
     return means
 
 
-def _measure_buffers(
-    X: NDArray[np.float64], y: NDArray[Any], rng: np.random.Generator
-) -> Measured:
+def _measure_buffers(X: NDArray[np.float64], y: NDArray[Any], rng: np.random.Generator) -> Measured:
     """Two known classes and a new one in random order: the setting of SENNE's program.
 
     Every buffer of rows is the unlabelled sample of a fit. "arrival" is the accuracy of the forest

@@ -66,6 +66,9 @@ def draw_figure(results: Results, path: str | os.PathLike[str]) -> None:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     more, names_of_more = panels[1, 0].get_legend_handles_labels()
     figure.legend(
-        handles + more[::2], labels + names_of_more[::2], loc="outside lower center", ncols=2 * len(names)
+        handles + more[::2],
+        labels + names_of_more[::2],
+        loc="outside lower center",
+        ncols=2 * len(names),
     )
     save_figure(figure, path)

@@ -108,7 +108,7 @@ def test_the_best_threshold_is_found_by_trying_all():
     X, y = rng.normal(size=(80, 2)), np.repeat([0, 1], 40)
     X[40:, 0] += 3
     ensemble = NearestNeighborEnsemble(n_samples=5, sample_size=8).fit(X, y)
-    rows = np.concatenate([X[::2] + 0.1, rng.normal(size=(20, 2)) + [0, 4]])
+    rows = np.concatenate([X[::2] + 0.1, rng.normal([0, 4], size=(20, 2))])
     truth = np.concatenate([y[::2], np.full(20, 9)])
     scores = ensemble.scores(rows)
     lowest, named = scores.min(axis=1), scores.argmin(axis=1)
