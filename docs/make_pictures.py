@@ -1,6 +1,8 @@
 """Create the plots of the documentation: ``python docs/make_pictures.py`` writes docs/_static/."""
 
 import json
+import subprocess
+import tempfile
 from pathlib import Path
 
 import matplotlib
@@ -135,7 +137,25 @@ def reliability() -> None:
     figure.savefig(HERE / "reliability.png", dpi=110)
 
 
+def report() -> None:
+    """Photograph the report of ``lacforest demo`` for light and dark pages; needs chromium."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["lacforest", "demo"], cwd=folder, check=True, capture_output=True)
+        page = Path(folder, "lacforest-demo", "report.html").as_uri()
+        for name, scheme in (("dark", 0), ("light", 1)):
+            options = (
+                "--headless",
+                "--no-sandbox",
+                "--hide-scrollbars",
+                f"--blink-settings=preferredColorScheme={scheme}",
+                "--window-size=1280,840",
+                f"--screenshot={HERE / f'report-{name}.png'}",
+            )
+            subprocess.run(["chromium", *options, page], check=True, capture_output=True)
+
+
 if __name__ == "__main__":
+    report()
     ratio_curves()
     figure_1()
     displays()

@@ -204,7 +204,7 @@ cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept
     cdef const double* three
     cdef const double* four
     cdef double* target = block.sums
-    cdef int64_t i
+    cdef int64_t _i
     cdef int32_t c, u
     if not group.is_narrow:
         _spread_columns(group, block)
@@ -213,7 +213,7 @@ cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept
     for u in range(group.n_units, UNITS_TOGETHER):
         memset(group.values + u * group.value_stride, 0, KEY_BITS * sizeof(double))
         memset(group.slots + u * group.slot_stride, 0, block.n_rows * sizeof(uint16_t))
-    for i in range(block.n_rows):
+    for _i in range(block.n_rows):
         one, two = _values_of(group, slots, 0), _values_of(group, slots, 1)
         three, four = _values_of(group, slots, 2), _values_of(group, slots, 3)
         for c in range(KEY_BITS):

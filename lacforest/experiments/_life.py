@@ -132,6 +132,12 @@ def take_by_class(
     return rng.permutation(np.concatenate(taken))
 
 
+def mean_of(results: Results, method: str, measure: str) -> float | None:
+    """Mean of a measure of one method over the results that have it."""
+    values = [found[method][measure] for _, found in results if measure in found.get(method, {})]
+    return float(np.mean(values)) if values else None
+
+
 def mean_rows(
     results: Results, measures: Sequence[str], *, by: str | None = None
 ) -> list[dict[str, Any]]:

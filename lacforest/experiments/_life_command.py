@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import functools
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from lacforest._utils.arguments import at_least, names
-from lacforest.experiments import _adapt, _decisions, _groups, _promote
-from lacforest.experiments._experiment import Experiment, add_common, measure
+from lacforest.experiments import _adapt, _decisions, _groups, _promote, _stream, _stream_table
+from lacforest.experiments._experiment import Experiment, add_common, add_figure, measure
 from lacforest.experiments._life import (
     LifeExperiment,
     LifeOptions,
@@ -21,7 +22,7 @@ from lacforest.experiments._tables import PrintedColumn, render
 
 
 def _add_options(
-    name: str, datasets: str, points: Sequence[str], n_draws: int
+    name: str, datasets: str, points: Sequence[str], n_draws: int, *, has_figure: bool = False
 ) -> Callable[[argparse.ArgumentParser], None]:
     def add_options(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
@@ -35,6 +36,8 @@ def _add_options(
             help="draws of classes and rows per dataset and point",
         )
         add_common(parser, name, "draws in parallel")
+        if has_figure:
+            add_figure(parser)
 
     return add_options
 
@@ -44,6 +47,7 @@ def _run(
     name: str,
     measure_draw: Measure,
     table: Callable[[Results], tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]],
+    draw: Callable[[Results, Path], None] | None = None,
 ) -> str:
     options = LifeOptions(
         name=name,
@@ -55,6 +59,8 @@ def _run(
         folder=given.data,
     )
     results = measure(lambda chosen: LifeExperiment(chosen, measure_draw), options, given)
+    if draw is not None and given.figure is not None:
+        draw(results, given.figure)
     columns, rows, notes = table(results)
     return render(columns, rows, {"means": notes}, given.format)
 
@@ -124,6 +130,25 @@ def _decisions_table(
     )
     first = [(job, found) for job, found in results if job.point == results[0][0].point]
     return columns, rows, _notes(first, "fdr", "dataset") + _notes(first, "power", "dataset")
+
+
+def _stream_rows(
+    results: Results,
+) -> tuple[Sequence[PrintedColumn], list[dict[str, Any]], list[str]]:
+    columns = (
+        PrintedColumn("stream", "group"),
+        PrintedColumn("strategy", "method"),
+        PrintedColumn("accuracy on arrival", "accuracy arrival", ".4f"),
+        PrintedColumn("+-", "accuracy arrival error", ".4f"),
+        PrintedColumn("in the evening", "accuracy evening", ".4f"),
+        PrintedColumn("named on arrival", "named arrival", ".1%"),
+        PrintedColumn("rows asked", "asked", ".0f"),
+        PrintedColumn("runs", "runs", "d"),
+    )
+    measures = ["accuracy arrival", "accuracy evening", "named arrival", "asked"]
+    rows = mean_rows(results, measures, by="point")
+    notes = _notes(results, "accuracy arrival", "dataset")
+    return columns, rows, notes + _stream_table.make_notes(results)
 
 
 def _adapt_table(
@@ -197,5 +222,24 @@ PROMOTE = Experiment(
     add_options=_add_options("promote", _promote.DATASETS, _promote.POINTS, 4),
     run=functools.partial(
         _run, name="promote", measure_draw=_promote.measure_promote, table=_promote_table
+    ),
+)
+
+STREAM = Experiment(
+    name="stream",
+    help="daily batches in which classes appear, get a name, leave and come back",
+    description="Twelve daily batches of 250 rows: one hidden class is always there, another one "
+    "on days 3 to 5 and 9 to 11. A row of a hidden class is right if it is called new or by its "
+    "own name. Strategies: the first forest, the first forest adapted to each batch, a fit per "
+    "batch, and the loop of the guide (window, groups, 20 rows a day that a person labels). The "
+    "point 'buffers' is the setting of SENNE: two known classes and a new one in random order.",
+    example="--datasets pendigits --draws 1",
+    add_options=_add_options("stream", _stream.DATASETS, _stream.POINTS, 5, has_figure=True),
+    run=functools.partial(
+        _run,
+        name="stream",
+        measure_draw=_stream.measure_stream,
+        table=_stream_rows,
+        draw=_stream_table.draw_figure,
     ),
 )

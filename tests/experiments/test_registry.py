@@ -25,6 +25,7 @@ def test_names():
         "adapt",
         "decisions",
         "promote",
+        "stream",
         "deep",
         "deep-lambda",
         "deep-depth",
@@ -54,7 +55,7 @@ def test_the_list_of_experiments(capsys):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in EXPERIMENTS if name.endswith(("sweep", "depth"))]
+    "name", [name for name in EXPERIMENTS if name.endswith(("sweep", "depth", "stream"))]
 )
 def test_figures_are_checked_before_anything_runs(name, tmp_path, capsys):
     words = ["--figure", "a.xls", "--results", str(tmp_path / "results.jsonl")]
