@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._coding.ranks import category_codes
 from lacforest._input.parameters import is_int
 from lacforest._input.tables import RowStack
 from lacforest._tree.bins import bin_codes, few_distinct
@@ -121,11 +122,17 @@ def find_bins(column: NDArray[Any], max_bins: int, sample: NDArray[np.intp] | No
 
 def code_by_bins(
     table: RowStack, features: range, max_bins: int, sample: NDArray[np.intp] | None
-) -> list[tuple[NDArray[np.uint8], ColumnBins, bool]]:
-    """Codes, bins and presence of missing values of some columns."""
+) -> list[tuple[NDArray[Any], ColumnBins, bool]]:
+    """Codes, bins and presence of missing values of some columns; categories keep their codes."""
     coded = []
     for feature in features:
         column = table.column(feature)
+        n_categories = table.n_categories[feature]
+        if n_categories:
+            codes, n_missing = category_codes(column, n_categories)
+            bins = ColumnBins(np.arange(n_categories, dtype=np.float64), None)
+            coded.append((codes, bins, n_missing > 0))
+            continue
         bins = find_bins(column, max_bins, sample)
         codes, n_missing = bins.encode(column)
         coded.append((codes, bins, n_missing > 0))

@@ -60,10 +60,13 @@ class CodedTable:
         """
         thresholds = np.zeros(len(nodes))
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
-            assign_thresholds(
-                nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
-            )
+        for feature, members in self._members_by_feature(nodes, no_nodes):
+            if self._is_categorical(feature):
+                thresholds[members] = nodes["threshold"][members]
+            else:
+                assign_thresholds(
+                    nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
+                )
         return thresholds
 
     def settle_cuts(self, nodes: NDArray[Any], are_random: bool) -> NDArray[np.float64]:
@@ -85,16 +88,18 @@ class CodedTable:
         """
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.n_features):
-            assign_thresholds(
-                nodes, members, self._distinct_values(feature), None, self._edges(feature)
-            )
+        for feature, members in self._members_by_feature(nodes, skip):
+            if not self._is_categorical(feature):
+                assign_thresholds(
+                    nodes, members, self._distinct_values(feature), None, self._edges(feature)
+                )
 
     def replace_thresholds(self, nodes: NDArray[Any]) -> None:
         """Write cuts in place of the thresholds that random cuts left in inner nodes."""
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
-            code_thresholds(nodes, members, self.values.values[feature])
+        for feature, members in self._members_by_feature(nodes, no_nodes):
+            if not self._is_categorical(feature):
+                code_thresholds(nodes, members, self.values.values[feature])
 
     def move_to_edges(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
         """Move thresholds that random cuts left inside bins to the edges of these bins.
@@ -105,7 +110,7 @@ class CodedTable:
             return
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.n_features):
+        for feature, members in self._members_by_feature(nodes, skip):
             bins = self.bins[feature]
             if bins.edges is not None:
                 move_to_edges(nodes, members, bins.values, bins.edges)
@@ -117,14 +122,28 @@ class CodedTable:
             assert table is not None  # exact ranks come with the values that they rank
             return code_table(table, 1)
         taken = [column[rows] for column in self.columns.columns]
-        columns = CodedColumns(taken, self.columns.n_codes, self.columns.has_missing)
+        own = self.columns
+        columns = CodedColumns(taken, own.n_codes, own.has_missing, own.is_categorical)
         return CodedTable(table, columns, self.bins)
+
+    def _is_categorical(self, feature: int) -> bool:
+        """Whether nodes on a feature hold the place of a set, in codes as in values."""
+        return bool(self.columns.is_categorical[feature])
+
+    def _members_by_feature(
+        self, nodes: NDArray[Any], skip: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        members, edges = nodes_by_feature(nodes, skip.view(np.uint8), self.n_features)
+        for feature in np.flatnonzero(np.diff(edges)).tolist():
+            yield feature, members[edges[feature] : edges[feature + 1]]
 
     def _edges(self, feature: int) -> NDArray[np.float64] | None:
         return None if self.bins is None else self.bins[feature].edges
 
     def _distinct_values(self, feature: int) -> NDArray[np.float64]:
         """Values of one column by code; exact ones are scattered back unless they are kept."""
+        if self._is_categorical(feature):
+            return np.arange(self.columns.n_codes[feature], dtype=np.float64)
         if self.bins is not None:
             return self.bins[feature].values
         if "values" in self.__dict__:
@@ -152,7 +171,8 @@ def code_table(
     """
     if isinstance(table, StoredTable):
         n_codes = [len(bins.values) for bins in table.bins]
-        columns = CodedColumns(list(table.codes), n_codes, table.has_missing)
+        is_categorical = np.asarray(table.n_categories) > 0
+        columns = CodedColumns(list(table.codes), n_codes, table.has_missing, is_categorical)
         return CodedTable(table, columns, tuple(table.bins))
     most = n_bins(max_bins, table.n_rows)
     if most is None:
@@ -163,13 +183,6 @@ def code_table(
         [codes for codes, _, _ in coded],
         [len(bins.values) for _, bins, _ in coded],
         [has_missing for _, _, has_missing in coded],
+        np.asarray(table.n_categories) > 0,
     )
     return CodedTable(table, columns, tuple(bins for _, bins, _ in coded))
-
-
-def _members_by_feature(
-    nodes: NDArray[Any], skip: NDArray[np.bool_], n_features: int
-) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-    members, edges = nodes_by_feature(nodes, skip.view(np.uint8), n_features)
-    for feature in np.flatnonzero(np.diff(edges)).tolist():
-        yield feature, members[edges[feature] : edges[feature + 1]]

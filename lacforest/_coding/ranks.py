@@ -28,12 +28,24 @@ def _width(n_distinct: int) -> Any:
     return np.uint16 if n_distinct <= 0xFFFF else np.uint32
 
 
+def category_codes(column: NDArray[Any], n_categories: int) -> tuple[NDArray[Any], int]:
+    """Codes of a column of ranks of categories, and the number of missing ones."""
+    is_missing = np.isnan(column)
+    codes = np.where(is_missing, n_categories, column).astype(_width(n_categories))
+    return codes, int(is_missing.sum())
+
+
 def _code_block(table: RowStack, features: range) -> list[tuple[NDArray[Any], int, int]]:
     n_rows = table.n_rows
     bits = np.empty((2, n_rows), dtype=np.uint64)
     order = np.empty((2, n_rows), dtype=np.uint32)
     coded = []
     for feature in features:
+        n_categories = table.n_categories[feature]
+        if n_categories:
+            codes, n_missing = category_codes(table.column(feature), n_categories)
+            coded.append((codes, n_categories, n_missing))
+            continue
         codes = np.empty(n_rows, dtype=np.uint32)
         n_codes, n_missing = rank_codes(table.column(feature), bits, order, codes)
         coded.append((codes.astype(_width(n_codes), copy=False), n_codes, n_missing))
@@ -93,4 +105,5 @@ def code_columns(table: RowStack, n_jobs: int | None) -> CodedColumns:
         [codes for codes, _, _ in coded],
         [n_codes for _, n_codes, _ in coded],
         [n_missing > 0 for _, _, n_missing in coded],
+        np.asarray(table.n_categories) > 0,
     )

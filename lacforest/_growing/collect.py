@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lacforest._input.row_totals import RowTotals
 from lacforest._model.arrays import ForestArrays
+from lacforest._tree.sets import CategorySets
 from lacforest._tree.workspace import NODE, GrownTree
 
 
@@ -29,6 +30,8 @@ class CollectedTrees:
         Class counts of the leaves that hold several classes.
     decrease : float64 array of shape (n_trees, n_features)
         Total decrease of the criterion.
+    sets : CategorySets or None
+        Sets of the nodes on categories; None where no column is categorical.
     """
 
     nodes: NDArray[Any]
@@ -36,6 +39,7 @@ class CollectedTrees:
     counts: NDArray[np.float64]
     impure: NDArray[np.float64]
     decrease: NDArray[np.float64]
+    sets: CategorySets | None = None
 
     @property
     def is_inner(self) -> NDArray[np.bool_]:
@@ -56,13 +60,16 @@ class CollectedTrees:
             self.counts[nodes],
             self.impure,
             self.decrease[first:end],
+            None if self.sets is None else self.sets.take(first, end),
         )
 
 
-def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> CollectedTrees:
+def collect_trees(
+    grown: Iterable[GrownTree], n_trees: int, n_classes: int, is_categorical: NDArray[np.uint8]
+) -> CollectedTrees:
     """Append trees as they come, so that a forest never exists twice."""
     nodes = np.empty(0, dtype=NODE)
-    starts, counts, impure, decrease = [0], [], [], []
+    starts, counts, impure, decrease, sets = [0], [], [], [], []
     n_impure = 0
     for tree in grown:
         own = tree.nodes
@@ -79,6 +86,7 @@ def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> C
             counts.append(tree.counts)
         impure.append(tree.impure)
         decrease.append(tree.decrease)
+        sets.append(tree.sets)
     nodes.resize(starts[-1], refcheck=False)
     return CollectedTrees(
         nodes,
@@ -86,7 +94,28 @@ def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> C
         np.concatenate(counts) if counts else np.zeros((0, 2)),
         np.concatenate(impure),
         np.stack(decrease),
+        _sets_of_trees(sets, is_categorical) if is_categorical.any() else None,
     )
+
+
+def _sets_of_trees(
+    sets: Sequence[NDArray[np.uint64]], is_categorical: NDArray[np.uint8]
+) -> CategorySets:
+    starts = np.cumsum([0, *map(len, sets)])
+    return CategorySets(is_categorical, np.concatenate(sets), starts)
+
+
+def join_sets(parts: Sequence[CategorySets | None]) -> CategorySets | None:
+    """The sets of all trees of several forests on the same columns, in order."""
+    each = [sets for sets in parts if sets is not None]
+    if not each:
+        return None
+    by_tree = [
+        sets.words[first:end]
+        for sets in each
+        for first, end in zip(sets.tree_start[:-1], sets.tree_start[1:], strict=True)
+    ]
+    return _sets_of_trees(by_tree, each[0].is_categorical)
 
 
 def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
@@ -105,6 +134,7 @@ def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.impure for part in parts]),
         np.concatenate([part.decrease for part in parts]),
+        join_sets([part.sets for part in parts]),
     )
 
 
@@ -153,6 +183,7 @@ def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
         tree_start=np.concatenate([first.tree_start, len(first.nodes) + second.tree_start[1:]]),
         leaf_values=np.concatenate([first.leaf_values, second.leaf_values[n_classes:]]),
         n_explored=np.concatenate([first.n_explored, second.n_explored]),
+        sets=join_sets([first.sets, second.sets]),
     )
 
 

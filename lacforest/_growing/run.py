@@ -64,7 +64,12 @@ class Grower(TreeGrower):
 
     def grow(self, plan: TreePlan) -> CollectedTrees:
         """Grow all trees of a plan, in order."""
-        trees = collect_trees(self._blocks(plan), len(plan.seeds), self.rows.n_known + 1)
+        trees = collect_trees(
+            self._blocks(plan),
+            len(plan.seeds),
+            self.rows.n_known + 1,
+            self.coded.columns.is_categorical,
+        )
         if plan.random_cuts:
             explored = None if plan.explored is None else split_before(trees, plan.explored)
             self.coded.move_to_edges(trees.nodes, explored)
@@ -106,14 +111,16 @@ class Grower(TreeGrower):
             table = shared
             if plan.drawn is not None:
                 table = table_with(self._drawn_classes(plan, plan.drawn, first))
+            explored = None if plan.explored is None else plan.explored.take(first, end)
             return grow_trees(
                 table,
                 rules,
                 plan.seeds[first:end],
                 None if plan.sample_seeds is None else plan.sample_seeds[first:end],
-                None if plan.explored is None else plan.explored.trees(first, end),
+                None if explored is None else explored.trees(0, end - first),
                 stop,
                 self._pool,
+                None if explored is None else explored.sets,
             )
 
         grown = in_threads(grow_block, blocks, self.n_jobs, self._verbose)
@@ -181,7 +188,7 @@ def score_rows(
     values = augmented_proportions(trees.counts, criterion.ratio)
     tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
     calls = [
-        (columns, *tree_facts, first + start, sums[start:end])
+        (columns, *tree_facts, first + start, sums[start:end], trees.sets)
         for start, end in spans(n_rows, n_threads)
     ]
     wait_for(in_threads(add_coded_values, calls, n_threads))

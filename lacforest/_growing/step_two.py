@@ -111,5 +111,6 @@ def freeze(totals: RowTotals, trees: CollectedTrees, n_rows: float) -> Refinemen
         whole_counts(np.zeros((0, 2)), totals),
         0.0,
         totals.n_features,
+        trees.sets,
     )
     return Refinement(arrays, trees.decrease / n_rows)

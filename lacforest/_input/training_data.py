@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from lacforest._input.categories import TableCategories, find_categories
 from lacforest._input.control import ControlRows, check_control
 from lacforest._input.labels import Labels, as_labels, check_labels, find_sentinel, make_labels
 from lacforest._input.row_totals import RowTotals, WeightGroups
@@ -183,6 +184,29 @@ def check_training_labels(
     return labels, marked
 
 
+def code_categories(
+    estimator: Any, X: Any, X_unlabeled: Any, control: Any
+) -> tuple[TableCategories | None, tuple[Any, Any, Any]]:
+    """The categories of a fit, and its tables with ranks in their place.
+
+    Sets `_categories` of an estimator with the parameter `categorical_features`.
+    """
+    if not hasattr(estimator, "categorical_features"):
+        return None, (X, X_unlabeled, control)
+    tables = [("X", X)]
+    if X_unlabeled is not None:
+        tables.append(("X_unlabeled", X_unlabeled))
+    is_pair = isinstance(control, tuple | list) and len(control) == 2
+    if is_pair:
+        tables.append(("X_known of control", control[0]))
+    categories, coded = find_categories(estimator.categorical_features, tables)
+    estimator._categories = categories
+    X, X_unlabeled = coded["X"], coded.get("X_unlabeled")
+    if is_pair:
+        control = (coded["X_known of control"], control[1])
+    return categories, (X, X_unlabeled, control)
+
+
 def check_training_rows(
     estimator: Any,
     X: Any,
@@ -203,6 +227,7 @@ def check_training_rows(
     if isinstance(X, StackedSource):
         return _rows_of_source(estimator, X)
     names = column_names(X)
+    categories, (X, X_unlabeled, control) = code_categories(estimator, X, X_unlabeled, control)
     table = check_training_table(estimator, X, options)
     labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
 
@@ -236,7 +261,11 @@ def check_training_rows(
             )
         checked = check_control(estimator, control, names, known, options)
     rows = TrainingRows(
-        table=RowStack([by_column(part) for part in parts], order),
+        table=RowStack(
+            [by_column(part) for part in parts],
+            order,
+            None if categories is None else categories.n_categories,
+        ),
         classes=np.concatenate(
             [codes[kept], np.full(n_unlabeled, len(known))], dtype=np.uint16, casting="unsafe"
         ),
@@ -261,6 +290,7 @@ def _rows_of_source(estimator: Any, source: StackedSource) -> tuple[TrainingRows
         raise ValueError("class_weight must not be 0 where rows are read from files")
     estimator.n_features_in_ = source.table.n_features
     estimator.feature_names_in_ = np.array(source.names, dtype=object)
+    estimator._categories = TableCategories.of_ranks(source.table.n_categories)
     weight = weights.weight
     rows = TrainingRows(
         table=source.table,
@@ -297,7 +327,7 @@ def _insert_control(
         sampling = np.append(sampling, np.ones(len(codes)))
     return replace(
         rows,
-        table=RowStack([*stack.parts, by_column(control.table)], order),
+        table=RowStack([*stack.parts, by_column(control.table)], order, stack.categories),
         classes=np.insert(rows.classes, n_labeled, codes.astype(np.uint16)),
         weight=weight,
         sampling_weight=sampling,

@@ -24,20 +24,27 @@ cdef class CodedColumns:
         Distinct values of each column; this code itself marks a missing value.
     has_missing : uint8 array of shape (n_features,)
         Whether any row of the column is missing.
+    is_categorical : uint8 array of shape (n_features,) or None, default=None
+        Whether the codes of the column are categories, which have no order. None: no column's are.
     """
 
-    def __cinit__(self, columns, n_codes, has_missing):
+    def __cinit__(self, columns, n_codes, has_missing, is_categorical=None):
         # Checks of a masked array would pass over the masked codes.
         self.columns = tuple(np.asarray(column) for column in columns)
         self.n_codes = np.ascontiguousarray(n_codes, dtype=np.uint32)
         self.has_missing = np.ascontiguousarray(has_missing, dtype=np.uint8)
+        if is_categorical is None:
+            is_categorical = np.zeros(len(self.columns))
+        self.is_categorical = np.ascontiguousarray(is_categorical, dtype=np.uint8)
         if (
             len({column.shape for column in self.columns}) != 1
             or self.n_codes.shape != (len(self.columns),)
             or self.has_missing.shape != self.n_codes.shape
+            or self.is_categorical.shape != self.n_codes.shape
         ):
             raise ValueError(
-                "columns must be equally long, with one entry of n_codes and has_missing each"
+                "columns must be equally long, with one entry of n_codes, has_missing and "
+                "is_categorical each"
             )
         for feature, column in enumerate(self.columns):
             _check_column(feature, column, self.n_codes[feature], self.has_missing[feature])
@@ -47,13 +54,16 @@ cdef class CodedColumns:
         cdef const uint8_t[::1] widths = self._widths
         cdef const code_t[::1] codes = self.n_codes
         cdef const uint8_t[::1] missing = self.has_missing
+        cdef const uint8_t[::1] categorical = self.is_categorical
         self.table.column = &addresses[0]
         self.table.width = &widths[0]
         self.table.n_codes = &codes[0]
         self.table.has_missing = &missing[0]
+        self.table.is_categorical = &categorical[0]
         self.table.n_features = <int32_t> len(self.columns)
         self.table.n_rows = self.columns[0].shape[0]
         self.most_codes = self.n_codes.max()
+        self.most_categories = np.where(self.is_categorical, self.n_codes, 0).max()
 
 
 def _check_column(feature, column, n_codes, has_missing):

@@ -7,14 +7,17 @@ Every cut between neighbouring codes of the node is tried, in ascending order (t
 paper), or one random cut per feature (those of extremely randomised trees). A random cut is drawn
 uniformly between the smallest and the largest value of the node, and the threshold is the value
 drawn, not the middle between two values.
+
+Categories have no order. They get one at every node, see categories.pyx, and cuts are places in it.
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from lacforest._tree.categories cimport draw_place, keep_categories, order_categories
 from lacforest._tree.criterion cimport (
-    cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
+    category_mass, cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
 )
 from lacforest._tree.random cimport draw_feature, next_word
 from lacforest._tree.ranks cimport last_at_most
@@ -188,7 +191,7 @@ cdef inline void _scan_cells(
 ) noexcept nogil:
     """Consider every cut of the table of cells, with missing rows on one side throughout."""
     cdef const Workspace* work = search.work
-    cdef const count_t* cells = <const count_t*> work.cells
+    cdef const count_t* cells = <const count_t*> statistics.cells
     cdef const count_t* node_counts = <const count_t*> work.node_counts
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef uint32_t n_classes = <uint32_t> work.n_classes
@@ -237,7 +240,12 @@ cdef inline bint _try_every_cut(
         return False
     if span.n_missing > 0:
         count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
-    statistics = build_statistics(search, codes, &span, <count_t*> work.cells)
+    if search.table.is_categorical[feature]:
+        statistics = order_categories(
+            search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
+        )
+    else:
+        statistics = build_statistics(search, codes, &span, <count_t*> work.cells)
     for missing_left in range(1 + (span.n_missing > 0)):
         if statistics.in_cells:
             _scan_cells(criterion, search, node, &statistics, missing_left)
@@ -280,17 +288,25 @@ cdef inline bint _try_random_cut(
     cdef double loss = search.best.loss
     cdef int32_t k
     cdef bint missing_left
-    cdef code_t last = span.high           # present | missing, unless values differ
-    cdef code_t following = span.missing
+    cdef code_t last, following
     if not has_cut(&span):
         return False
-    if span.low < span.high:
+    if span.n_missing > 0:
+        count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
+    last = span.high                       # present | missing, unless values differ
+    following = span.missing
+    if search.table.is_categorical[feature]:
+        span = order_categories(
+            search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
+        ).codes
+        last = draw_place(work, word, left_counts)
+        following = last + 1
+    elif span.low < span.high:
         threshold = _value_between(values[span.low], values[span.high], word)
         last = last_at_most(values, span.low, span.high - 1, threshold)
         following = last + 1
-    if span.n_missing > 0:
-        count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
-    count_left(search, codes, last, left_counts)
+    if not search.table.is_categorical[feature]:
+        count_left(search, codes, last, left_counts)
     _set_least(search.limits, least)
     # Where all present values are equal, missing rows on the left would leave the right side empty.
     for missing_left in range(1 + (span.n_missing > 0 and span.low < span.high)):
@@ -345,6 +361,9 @@ cdef void find_best_cut(
         if search.best.loss < loss:
             search.best.feature = feature
             search.best.has_missing = has_missing
+            search.best.n_categories = 0
+            if search.table.is_categorical[feature]:
+                keep_categories(search.work, &search.best)
     if search.best.feature >= 0 and not search.best.has_missing:
         # The node shows no side for missing values: they follow the larger child.
         search.best.missing_left = (

@@ -35,9 +35,10 @@ from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
 from lacforest.adaptation.shares import estimate_shares
 from lacforest.ensemble.callbacks import CallbackSupport, report_to_callbacks
+from lacforest.ensemble.categories import CategorySupport
 
 
-class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator):
+class BaseLACForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSupport, BaseEstimator):
     """Prediction, inspection and files of every forest that learns with an augmented class.
 
     A subclass brings its parameters and both steps.
@@ -323,7 +324,7 @@ class BaseLACForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator
             Which tree.
         """
         names = getattr(self, "feature_names_in_", None)
-        return self.estimators_[tree].export_text(names, self.classes_.tolist())
+        return self.estimators_[tree].export_text(names, self.classes_.tolist(), self.categories_)
 
     # ------------------------------------------------------------------ files and tags
 

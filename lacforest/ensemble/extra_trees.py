@@ -99,6 +99,10 @@ class LACExtraTreesClassifier(BaseLACForest):
         Rows of a tree of either step, as in `LACForestClassifier`.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column, as in `LACForestClassifier`.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+default="from_dtype"
+        Columns of categories, as in `LACForestClassifier`. A random cut of them is a random set of
+        the categories of the node.
     class_weight : dict, "balanced" or None, default=None
         Factors for the weights of labelled rows, by known class.
     unlabeled_label : object, default=None
@@ -116,6 +120,7 @@ class LACExtraTreesClassifier(BaseLACForest):
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
 theta_estimator_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, estimators_, \
+is_categorical_, categories_, \
 n_features_in_, feature_names_in_
         As in `LACForestClassifier`.
     feature_importances_ : ndarray of shape (n_features,)
@@ -166,6 +171,7 @@ n_features_in_, feature_names_in_
         min_samples_leaf: int = 1,
         max_samples: int | float | None = None,
         max_bins: Literal["auto"] | int | None = "auto",
+        categorical_features: Any = "from_dtype",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
         new_label: Any = "auto",
@@ -189,6 +195,7 @@ n_features_in_, feature_names_in_
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label
         self.new_label = new_label
