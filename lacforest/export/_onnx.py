@@ -8,23 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._model.arrays import ForestArrays, split_features
-from lacforest._model.category_sets import set_codes
 from lacforest._model.tree_view import find_all_of_forest
 from lacforest._utils.extras import load_extra
 from lacforest._utils.version import __version__
 
 # The lowest versions with these operators: runtimes from 2022 on can read the file.
 _OPSET, _ML_OPSET, _IR_VERSION = 18, 3, 8
-# Attributes with one entry per node, thresholds aside.
-_NODE_LISTS = (
-    "nodes_treeids",
-    "nodes_nodeids",
-    "nodes_modes",
-    "nodes_featureids",
-    "nodes_truenodeids",
-    "nodes_falsenodeids",
-    "nodes_missing_value_tracks_true",
-)
 
 
 def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32") -> Any:
@@ -37,8 +26,7 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     - ``novelty_score``: float32, the column of the new class. Absent if the forest was fitted
       without unlabelled rows.
 
-    NaN means missing, as in ``predict``. A column of categories holds the rank of each category in
-    ``categories_``, and NaN for any other.
+    NaN means missing, as in ``predict``.
 
     Parameters
     ----------
@@ -88,6 +76,11 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     if input_type not in ("float32", "float64"):
         raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
     trees = find_all_of_forest(forest)
+    if trees.arrays.sets is not None:
+        raise ValueError(
+            "the trees of this forest split categories by sets, which the export to ONNX does not "
+            "support: fit on ordinal or one-hot codes with categorical_features=None"
+        )
     onnx = load_extra("onnx", "onnx")
     helper, types = onnx.helper, onnx.TensorProto
     labels = _label_tensor(onnx, forest.classes_)
@@ -157,11 +150,7 @@ def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
 def _ensemble(
     onnx: Any, forest: ForestArrays, column_order: NDArray[np.intp], input_type: str
 ) -> dict[str, Any]:
-    """Attributes of a TreeEnsembleRegressor that sums the class distributions of leaves.
-
-    A set of categories becomes a chain of comparisons with one category each, which share the child
-    of the set; onnxruntime reads such chains.
-    """
+    """Attributes of a TreeEnsembleRegressor that sums the class distributions of leaves."""
     sizes = np.diff(forest.tree_start)
     tree = np.repeat(np.arange(forest.n_trees), sizes)
     node = np.arange(len(forest.nodes)) - forest.tree_start[tree]
@@ -186,8 +175,6 @@ def _ensemble(
     attributes: dict[str, Any] = {name: column.tolist() for name, column in columns.items()}
     attributes["n_targets"] = forest.n_classes
     thresholds = np.where(inner, forest.nodes["threshold"], 0.0)
-    if forest.sets is not None:
-        thresholds = _chain_sets(forest, attributes, thresholds)
     weights = shares[~left[leaves[leaf]], target]
     if input_type == "float32":
         attributes["nodes_values"] = round_down(thresholds).tolist()
@@ -197,43 +184,6 @@ def _ensemble(
         attributes["nodes_values_as_tensor"] = from_array(thresholds, "thresholds")
         attributes["target_weights_as_tensor"] = from_array(weights.astype(np.float64), "shares")
     return attributes
-
-
-def _chain_sets(
-    forest: ForestArrays, attributes: dict[str, Any], thresholds: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Write nodes on categories as chains into the lists of attributes; return all thresholds."""
-    sets = forest.sets
-    assert sets is not None
-    n_nodes = np.diff(forest.tree_start)
-    values = thresholds.tolist()
-    features, modes = attributes["nodes_featureids"], attributes["nodes_modes"]
-    for place in range(len(forest.nodes)):
-        feature = features[place]
-        if modes[place] == "LEAF" or not sets.is_categorical[feature]:
-            continue
-        tree = attributes["nodes_treeids"][place]
-        codes = set_codes(sets, tree, int(forest.nodes["threshold"][place])).tolist()
-        children = attributes["nodes_truenodeids"][place], attributes["nodes_falsenodeids"][place]
-        missing_left = attributes["nodes_missing_value_tracks_true"][place]
-        outside, inside = children if missing_left else children[::-1]
-        at = place
-        for number, code in enumerate(codes):
-            if number > 0:
-                for name in _NODE_LISTS:
-                    attributes[name].append(0)
-                values.append(0.0)
-                at = len(values) - 1
-                attributes["nodes_treeids"][at] = tree
-                attributes["nodes_nodeids"][at] = int(n_nodes[tree])
-                n_nodes[tree] += 1
-                features[at] = feature
-            is_last = number == len(codes) - 1
-            modes[at], values[at] = "BRANCH_EQ", float(code)
-            attributes["nodes_truenodeids"][at] = inside
-            attributes["nodes_falsenodeids"][at] = outside if is_last else int(n_nodes[tree])
-            attributes["nodes_missing_value_tracks_true"][at] = 0
-    return np.array(values)
 
 
 def round_down(thresholds: NDArray[np.float64]) -> NDArray[np.float32]:
