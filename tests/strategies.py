@@ -33,6 +33,12 @@ class Problem:
     gamma: float
     max_features: int
     weight: np.ndarray | None = None
+    categorical: tuple = ()  # columns of categories, in codes without gaps
+
+    @property
+    def n_categories(self):
+        present = [np.unique(column[~np.isnan(column)]) for column in self.everyone.T]
+        return {feature: len(present[feature]) for feature in self.categorical}
 
     @property
     def n_unlabeled(self):
@@ -67,7 +73,8 @@ class Problem:
 
     def fit(self, n_estimators=3, random_state=0, **parameters):
         """A forest by the paper's rule: classes keep their shares, whatever the rows say."""
-        parameters = {"known_shares": "labeled"} | parameters
+        categorical = list(self.categorical)
+        parameters = {"known_shares": "labeled", "categorical_features": categorical} | parameters
         forest = LACForestClassifier(
             n_estimators,
             theta=self.theta,
@@ -142,6 +149,18 @@ def problems(draw, max_rows=40, with_missing=None, with_weight=False):
         max_features=draw(st.integers(1, n_features)),
         weight=weight,
     )
+
+
+@st.composite
+def categorical_problems(draw, **arguments):
+    """Problems of which one column or more holds categories, in codes without gaps."""
+    problem = draw(problems(**arguments))
+    table = problem.everyone
+    chosen = draw(st.sets(st.integers(0, table.shape[1] - 1), min_size=1))
+    for feature in chosen:
+        present = ~np.isnan(table[:, feature])
+        table[present, feature] = np.unique(table[present, feature], return_inverse=True)[1]
+    return problem.with_table(table).but(categorical=tuple(sorted(chosen)))
 
 
 def permutations(n_rows):

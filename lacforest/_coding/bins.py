@@ -96,13 +96,26 @@ def find_bins(column: NDArray[Any], max_bins: int, sample: NDArray[np.intp] | No
     return ColumnBins.of(present, max_bins)
 
 
+def category_codes(column: NDArray[Any], n_categories: int) -> tuple[NDArray[Any], int]:
+    """Codes of a column of ranks of categories, and the number of missing ones."""
+    is_missing = np.isnan(column)
+    codes = np.where(is_missing, n_categories, column).astype(np.min_scalar_type(n_categories))
+    return codes, int(is_missing.sum())
+
+
 def code_by_bins(
     table: RowStack, features: range, max_bins: int, sample: NDArray[np.intp] | None
-) -> list[tuple[NDArray[np.uint8], ColumnBins, bool]]:
-    """Codes, bins and presence of missing values of some columns."""
+) -> list[tuple[NDArray[Any], ColumnBins, bool]]:
+    """Codes, bins and presence of missing values of some columns; categories keep their codes."""
     coded = []
     for feature in features:
         column = table.column(feature)
+        n_categories = table.n_categories[feature]
+        if n_categories:
+            codes, n_missing = category_codes(column, n_categories)
+            bins = ColumnBins(np.arange(n_categories, dtype=np.float64), None)
+            coded.append((codes, bins, n_missing > 0))
+            continue
         bins = find_bins(column, max_bins, sample)
         codes, n_missing = bins.encode(column)
         coded.append((codes, bins, n_missing > 0))

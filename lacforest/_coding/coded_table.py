@@ -15,6 +15,7 @@ from scipy import sparse
 
 from lacforest._coding.bins import (
     ColumnBins,
+    category_codes,
     code_by_bins,
     sampled_rows,
 )
@@ -79,10 +80,13 @@ class CodedTable:
         """
         thresholds = np.zeros(len(nodes))
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
-            assign_thresholds(
-                nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
-            )
+        for feature, members in self._members_by_feature(nodes, no_nodes):
+            if self._is_categorical(feature):
+                thresholds[members] = nodes["threshold"][members]
+            else:
+                assign_thresholds(
+                    nodes, members, self._distinct_values(feature), thresholds, self._edges(feature)
+                )
         return thresholds
 
     def settle_cuts(self, nodes: NDArray[Any], are_random: bool) -> NDArray[np.float64]:
@@ -104,16 +108,18 @@ class CodedTable:
         """
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.n_features):
-            assign_thresholds(
-                nodes, members, self._distinct_values(feature), None, self._edges(feature)
-            )
+        for feature, members in self._members_by_feature(nodes, skip):
+            if not self._is_categorical(feature):
+                assign_thresholds(
+                    nodes, members, self._distinct_values(feature), None, self._edges(feature)
+                )
 
     def replace_thresholds(self, nodes: NDArray[Any]) -> None:
         """Write cuts in place of the thresholds that random cuts left in inner nodes."""
         no_nodes = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, no_nodes, self.n_features):
-            code_thresholds(nodes, members, self.values.values[feature])
+        for feature, members in self._members_by_feature(nodes, no_nodes):
+            if not self._is_categorical(feature):
+                code_thresholds(nodes, members, self.values.values[feature])
 
     def move_to_edges(self, nodes: NDArray[Any], skip: NDArray[np.bool_] | None = None) -> None:
         """Move thresholds that random cuts left inside bins to the edges of these bins.
@@ -124,7 +130,7 @@ class CodedTable:
             return
         if skip is None:
             skip = np.zeros(len(nodes), dtype=bool)
-        for feature, members in _members_by_feature(nodes, skip, self.n_features):
+        for feature, members in self._members_by_feature(nodes, skip):
             bins = self.bins[feature]
             if bins.edges is not None:
                 move_to_edges(nodes, members, bins.values, bins.edges)
@@ -136,14 +142,28 @@ class CodedTable:
             assert table is not None  # exact ranks come with the values that they rank
             return code_table(table, 1)
         taken = [column[rows] for column in self.columns.columns]
-        columns = CodedColumns(taken, self.columns.n_codes, self.columns.has_missing)
+        own = self.columns
+        columns = CodedColumns(taken, own.n_codes, own.has_missing, own.is_categorical)
         return CodedTable(table, columns, self.bins)
+
+    def _is_categorical(self, feature: int) -> bool:
+        """Whether nodes on a feature hold the place of a set, in codes as in values."""
+        return bool(self.columns.is_categorical[feature])
+
+    def _members_by_feature(
+        self, nodes: NDArray[Any], skip: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+        members, edges = nodes_by_feature(nodes, skip.view(np.uint8), self.n_features)
+        for feature in np.flatnonzero(np.diff(edges)).tolist():
+            yield feature, members[edges[feature] : edges[feature + 1]]
 
     def _edges(self, feature: int) -> NDArray[np.float64] | None:
         return None if self.bins is None else self.bins[feature].edges
 
     def _distinct_values(self, feature: int) -> NDArray[np.float64]:
         """Values of one column by code; exact ones are scattered back unless they are kept."""
+        if self._is_categorical(feature):
+            return np.arange(self.columns.n_codes[feature], dtype=np.float64)
         if self.bins is not None:
             return self.bins[feature].values
         if "values" in self.__dict__:
@@ -171,7 +191,8 @@ def code_table(
     """
     if isinstance(table, StoredTable):
         n_codes = [len(bins.values) for bins in table.bins]
-        columns = CodedColumns(list(table.codes), n_codes, table.has_missing)
+        is_categorical = np.asarray(table.n_categories) > 0
+        columns = CodedColumns(list(table.codes), n_codes, table.has_missing, is_categorical)
         return CodedTable(table, columns, tuple(table.bins))
     most = n_bins(max_bins, table.n_rows)
     if most is None:
@@ -182,16 +203,9 @@ def code_table(
         [codes for codes, _, _ in coded],
         [len(bins.values) for _, bins, _ in coded],
         [has_missing for _, _, has_missing in coded],
+        np.asarray(table.n_categories) > 0,
     )
     return CodedTable(table, columns, tuple(bins for _, bins, _ in coded))
-
-
-def _members_by_feature(
-    nodes: NDArray[Any], skip: NDArray[np.bool_], n_features: int
-) -> Iterator[tuple[int, NDArray[np.uint32]]]:
-    members, edges = nodes_by_feature(nodes, skip.view(np.uint8), n_features)
-    for feature in np.flatnonzero(np.diff(edges)).tolist():
-        yield feature, members[edges[feature] : edges[feature + 1]]
 
 
 def n_bins(max_bins: Any, n_rows: int) -> int | None:
@@ -201,22 +215,22 @@ def n_bins(max_bins: Any, n_rows: int) -> int | None:
     return None if max_bins is None else int(max_bins)
 
 
-def _width(n_distinct: int) -> Any:
-    """Smallest type that holds n_distinct codes and the one for missing values."""
-    if n_distinct <= 0xFF:
-        return np.uint8
-    return np.uint16 if n_distinct <= 0xFFFF else np.uint32
-
-
 def _code_block(table: RowStack, features: range) -> list[tuple[NDArray[Any], int, int]]:
     n_rows = table.n_rows
     bits = np.empty((2, n_rows), dtype=np.uint64)
     order = np.empty((2, n_rows), dtype=np.uint32)
     coded = []
     for feature in features:
+        n_categories = table.n_categories[feature]
+        if n_categories:
+            codes, n_missing = category_codes(table.column(feature), n_categories)
+            coded.append((codes, n_categories, n_missing))
+            continue
         codes = np.empty(n_rows, dtype=np.uint32)
         n_codes, n_missing = rank_codes(table.column(feature), bits, order, codes)
-        coded.append((codes.astype(_width(n_codes), copy=False), n_codes, n_missing))
+        # The smallest type that holds all codes and the one for missing values.
+        narrow = codes.astype(np.min_scalar_type(n_codes), copy=False)
+        coded.append((narrow, n_codes, n_missing))
     return coded
 
 
@@ -273,4 +287,5 @@ def code_columns(table: RowStack, n_jobs: int | None) -> CodedColumns:
         [codes for codes, _, _ in coded],
         [n_codes for _, n_codes, _ in coded],
         [n_missing > 0 for _, _, n_missing in coded],
+        np.asarray(table.n_categories) > 0,
     )

@@ -48,11 +48,14 @@ class StoredTable:
     codes : uint8 array of shape (n_features, n_rows)
     bins : sequence of ColumnBins
     has_missing : list of bool
+    n_categories : tuple of int
+        Categories of each column, whose bins are their ranks; 0 where it holds numbers.
     """
 
     codes: NDArray[np.uint8]
     bins: Sequence[ColumnBins]
     has_missing: Sequence[bool]
+    n_categories: tuple[int, ...]
 
     @property
     def n_rows(self) -> int:
@@ -66,7 +69,8 @@ class StoredTable:
 
     def take(self, rows: NDArray[np.intp]) -> RowStack:
         """The given rows, with a value of each bin in place of the codes."""
-        return RowStack([DecodedRows(self.codes[:, rows], self.bins).toarray()])
+        decoded = DecodedRows(self.codes[:, rows], self.bins).toarray()
+        return RowStack([decoded], categories=self.n_categories)
 
     def rows_from(self, first: int) -> DecodedRows:
         """Rows [first, n_rows), in the form that prediction takes."""

@@ -38,7 +38,7 @@ def check_fit(
     if chosen is not None:
         few = rows.take(chosen, rows.table.take(chosen))
         taken = [column[chosen] for column in columns.columns]
-        codes = CodedColumns(taken, columns.n_codes, columns.has_missing)
+        codes = CodedColumns(taken, columns.n_codes, columns.has_missing, columns.is_categorical)
         marked = marked[chosen[few.n_labeled :] - rows.n_labeled]
         return replace(
             check_fit(replace(deployment, rows=few), codes, marked, estimator), rows=rows

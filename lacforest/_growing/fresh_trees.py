@@ -96,4 +96,5 @@ def freeze_exploration(totals: RowTotals, explored: Exploration) -> ForestArrays
         whole_counts(trees.counts, totals),
         explored.criterion.ratio,
         totals.n_features,
+        trees.sets,
     )

@@ -21,6 +21,7 @@ from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable
 from lacforest._tree.predict import add_coded_values
 from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.sets import CategorySets
 from lacforest._tree.workspace import NODE, GrownTree, ScratchPool, StopSignal
 from lacforest._utils.array_size import ArraySize
 from lacforest._utils.progress import tell
@@ -45,6 +46,8 @@ class CollectedTrees(ArraySize):
         Class counts of the leaves that hold several classes.
     decrease : float64 array of shape (n_trees, n_features)
         Total decrease of the criterion.
+    sets : CategorySets or None
+        Sets of the nodes on categories; None where no column is categorical.
     """
 
     nodes: NDArray[Any]
@@ -52,6 +55,7 @@ class CollectedTrees(ArraySize):
     counts: NDArray[np.float64]
     impure: NDArray[np.float64]
     decrease: NDArray[np.float64]
+    sets: CategorySets | None = None
 
     @property
     def is_inner(self) -> NDArray[np.bool_]:
@@ -72,13 +76,16 @@ class CollectedTrees(ArraySize):
             self.counts[nodes],
             self.impure,
             self.decrease[first:end],
+            None if self.sets is None else self.sets.take(first, end),
         )
 
 
-def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> CollectedTrees:
+def collect_trees(
+    grown: Iterable[GrownTree], n_trees: int, n_classes: int, is_categorical: NDArray[np.uint8]
+) -> CollectedTrees:
     """Append trees as they come, so that a forest never exists twice."""
     nodes = np.empty(0, dtype=NODE)
-    starts, counts, impure, decrease = [0], [], [], []
+    starts, counts, impure, decrease, sets = [0], [], [], [], []
     n_impure = 0
     for tree in grown:
         own = tree.nodes
@@ -95,6 +102,7 @@ def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> C
             counts.append(tree.counts)
         impure.append(tree.impure)
         decrease.append(tree.decrease)
+        sets.append(tree.sets)
     nodes.resize(starts[-1], refcheck=False)
     return CollectedTrees(
         nodes,
@@ -102,7 +110,28 @@ def collect_trees(grown: Iterable[GrownTree], n_trees: int, n_classes: int) -> C
         np.concatenate(counts) if counts else np.zeros((0, 2)),
         np.concatenate(impure),
         np.stack(decrease),
+        _sets_of_trees(sets, is_categorical) if is_categorical.any() else None,
     )
+
+
+def _sets_of_trees(
+    sets: Sequence[NDArray[np.uint64]], is_categorical: NDArray[np.uint8]
+) -> CategorySets:
+    starts = np.cumsum([0, *map(len, sets)])
+    return CategorySets(is_categorical, np.concatenate(sets), starts)
+
+
+def join_sets(parts: Sequence[CategorySets | None]) -> CategorySets | None:
+    """The sets of all trees of several forests on the same columns, in order."""
+    each = [sets for sets in parts if sets is not None]
+    if not each:
+        return None
+    by_tree = [
+        sets.words[first:end]
+        for sets in each
+        for first, end in zip(sets.tree_start[:-1], sets.tree_start[1:], strict=True)
+    ]
+    return _sets_of_trees(by_tree, each[0].is_categorical)
 
 
 def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
@@ -121,6 +150,7 @@ def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:
         np.concatenate([part.counts for part in parts]),
         np.concatenate([part.impure for part in parts]),
         np.concatenate([part.decrease for part in parts]),
+        join_sets([part.sets for part in parts]),
     )
 
 
@@ -167,7 +197,12 @@ class Grower(TreeGrower):
 
     def grow(self, plan: TreePlan) -> CollectedTrees:
         """Grow all trees of a plan, in order."""
-        trees = collect_trees(self._blocks(plan), len(plan.seeds), self.rows.n_known + 1)
+        trees = collect_trees(
+            self._blocks(plan),
+            len(plan.seeds),
+            self.rows.n_known + 1,
+            self.coded.columns.is_categorical,
+        )
         if plan.random_cuts:
             explored = None if plan.explored is None else split_before(trees, plan.explored)
             self.coded.move_to_edges(trees.nodes, explored)
@@ -209,14 +244,16 @@ class Grower(TreeGrower):
             table = shared
             if plan.drawn is not None:
                 table = table_with(self._drawn_classes(plan, plan.drawn, first))
+            explored = None if plan.explored is None else plan.explored.take(first, end)
             return grow_trees(
                 table,
                 rules,
                 plan.seeds[first:end],
                 None if plan.sample_seeds is None else plan.sample_seeds[first:end],
-                None if plan.explored is None else plan.explored.trees(first, end),
+                None if explored is None else explored.trees(0, end - first),
                 stop,
                 self._pool,
+                None if explored is None else explored.sets,
             )
 
         grown = in_threads(grow_block, blocks, self.n_jobs, self._verbose)
@@ -284,7 +321,7 @@ def score_rows(
     values = augmented_proportions(trees.counts, criterion.ratio)
     tree_facts = (trees.nodes.view(np.uint8), trees.tree_start, values)
     calls = [
-        (columns, *tree_facts, first + start, sums[start:end])
+        (columns, *tree_facts, first + start, sums[start:end], trees.sets)
         for start, end in spans(n_rows, n_threads)
     ]
     wait_for(in_threads(add_coded_values, calls, n_threads))

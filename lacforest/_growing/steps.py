@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._growing.plan import TreePlan, n_pseudo_labels, pseudo_label_cap
-from lacforest._growing.run import CollectedTrees, split_before
+from lacforest._growing.run import CollectedTrees, join_sets, split_before
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.training_data import RowTotals
 from lacforest._model.arrays import ForestArrays
@@ -195,6 +195,7 @@ def freeze(totals: RowTotals, trees: CollectedTrees, n_rows: float) -> Refinemen
         whole_counts(np.zeros((0, 2)), totals),
         0.0,
         totals.n_features,
+        trees.sets,
     )
     return Refinement(arrays, trees.decrease / n_rows)
 
@@ -234,6 +235,7 @@ def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
         tree_start=np.concatenate([first.tree_start, len(first.nodes) + second.tree_start[1:]]),
         leaf_values=np.concatenate([first.leaf_values, second.leaf_values[n_classes:]]),
         n_explored=np.concatenate([first.n_explored, second.n_explored]),
+        sets=join_sets([first.sets, second.sets]),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.parameters import is_real
@@ -328,3 +329,43 @@ def labeled_weights(
     sampling = None if sampling is None else sampling[kept]
     own = None if (weight[kept] == 1.0).all() else weight[kept]
     return LabeledWeights(kept, own, sampling, factors)
+
+
+def check_training_labels(
+    estimator: Any, y: Any, n_rows: int, has_unlabeled: bool
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Labels of the labelled rows, and which rows of X are marked as unlabelled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameter `unlabeled_label`.
+    y : array-like
+        Labels of X.
+    n_rows : int
+        Rows of X.
+    has_unlabeled : bool
+        Whether unlabelled rows are given apart from X.
+    """
+    if y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
+        )
+    labels = as_labels(y, warn=True)
+    if len(labels) != n_rows:
+        raise ValueError(f"y has {len(labels)} labels, but X has {n_rows} rows")
+    sentinel = estimator.unlabeled_label
+    has_sentinel = sentinel is not None
+    marked = find_sentinel(labels, sentinel) if has_sentinel else np.zeros(len(labels), dtype=bool)
+    if has_sentinel and has_unlabeled:
+        raise ValueError(
+            "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: use one"
+        )
+    if marked.all():
+        raise ValueError("y contains no label: every row is marked by unlabeled_label")
+    labels = check_labels(labels[~marked])
+    if labels.dtype.kind == "f":
+        check_array(labels, ensure_2d=False, input_name="y")
+    check_classification_targets(labels)
+    return labels, marked

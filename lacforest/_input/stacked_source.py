@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._input.categories import TableCategories
 from lacforest._input.labels import Labels, labeled_weights, make_labels
 from lacforest._input.training_data import RowSource, TrainingRows
 
@@ -43,6 +44,7 @@ class StackedSource(RowSource):
             raise ValueError("class_weight must not be 0 where rows are read from files")
         estimator.n_features_in_ = self.table.n_features
         estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        estimator._categories = TableCategories.of_ranks(self.table.n_categories)
         weight = weights.weight
         rows = TrainingRows(
             table=self.table,

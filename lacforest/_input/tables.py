@@ -160,10 +160,30 @@ def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
 
 def check_prediction_table(estimator: Any, X: Any) -> Any:
     """Check X of predict: the features of fit in the same order. CSC becomes CSR."""
+    categories = getattr(estimator, "_categories", None)
+    if categories is not None and not sparse.issparse(X):
+        X = _with_ranks(estimator, X, categories)
     if _is_plain_table(estimator, X):
         return X
     checked = check_new_table(estimator, X, FOREST_TABLE)
     return checked.tocsr() if sparse.issparse(checked) else checked
+
+
+def _with_ranks(estimator: Any, X: Any, categories: Any) -> Any:
+    """X with ranks in place of categories, unless it has not the columns of fit."""
+    shape: Any = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    if len(shape) != 2:
+        return X
+    if shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    names, known = column_names(X), getattr(estimator, "feature_names_in_", None)
+    if names is not None and known is not None and names != list(known):
+        # scikit-learn says which names are wrong, before it looks at values.
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    return categories.encode(X, "X")
 
 
 def check_unlabeled_table(
@@ -234,10 +254,19 @@ class RowStack:
     parts : sequence of dense arrays or CSC matrices with the same number of columns
     order : int array or None
         Row i of the stack is row order[i] of the concatenated parts.
+    categories : tuple of int or None
+        Categories of each column, 0 where it holds numbers. Columns with categories hold their
+        ranks. None where no column has any.
     """
 
     parts: Sequence[Any]
     order: NDArray[np.intp] | None = None
+    categories: tuple[int, ...] | None = None
+
+    @property
+    def n_categories(self) -> tuple[int, ...]:
+        """Categories of each column; 0 where it holds numbers."""
+        return (0,) * self.n_features if self.categories is None else self.categories
 
     @property
     def n_rows(self) -> int:
@@ -253,7 +282,8 @@ class RowStack:
 
     def take(self, rows: NDArray[np.intp]) -> RowStack:
         """The given rows of the stack."""
-        return RowStack(self.parts, rows if self.order is None else self.order[rows])
+        chosen = rows if self.order is None else self.order[rows]
+        return RowStack(self.parts, chosen, self.categories)
 
     def rows_from(self, first: int) -> Any:
         """Rows [first, n_rows) as a dense array or CSR; not copied if they are exactly one part."""

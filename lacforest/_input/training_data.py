@@ -10,18 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 
+from lacforest._input.categories import FROM_DTYPE, TableCategories, code_tables
 from lacforest._input.control import ControlRows, check_control
-from lacforest._input.labels import (
-    Labels,
-    as_labels,
-    check_labels,
-    find_sentinel,
-    labeled_weights,
-    make_labels,
-)
+from lacforest._input.labels import Labels, check_training_labels, labeled_weights, make_labels
 from lacforest._input.tables import (
     FOREST_TABLE,
     RowStack,
@@ -251,44 +243,22 @@ class RowSource(ABC):
         """The rows, weighted by the classes alone; sets the names of columns of the estimator."""
 
 
-def check_training_labels(
-    estimator: Any, y: Any, n_rows: int, has_unlabeled: bool
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Labels of the labelled rows, and which rows of X are marked as unlabelled.
+def code_categories(
+    estimator: Any, X: Any, X_unlabeled: Any, control: Any
+) -> tuple[TableCategories | None, tuple[Any, Any, Any]]:
+    """The categories of a fit, and its tables with ranks in their place.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameter `unlabeled_label`.
-    y : array-like
-        Labels of X.
-    n_rows : int
-        Rows of X.
-    has_unlabeled : bool
-        Whether unlabelled rows are given apart from X.
+    Sets `_categories` of an estimator with the parameter `categorical_features`.
     """
-    if y is None:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None"
-        )
-    labels = as_labels(y, warn=True)
-    if len(labels) != n_rows:
-        raise ValueError(f"y has {len(labels)} labels, but X has {n_rows} rows")
-    sentinel = estimator.unlabeled_label
-    has_sentinel = sentinel is not None
-    marked = find_sentinel(labels, sentinel) if has_sentinel else np.zeros(len(labels), dtype=bool)
-    if has_sentinel and has_unlabeled:
-        raise ValueError(
-            "unlabelled rows are given twice, in X_unlabeled and by unlabeled_label: use one"
-        )
-    if marked.all():
-        raise ValueError("y contains no label: every row is marked by unlabeled_label")
-    labels = check_labels(labels[~marked])
-    if labels.dtype.kind == "f":
-        check_array(labels, ensure_2d=False, input_name="y")
-    check_classification_targets(labels)
-    return labels, marked
+    if not hasattr(estimator, "categorical_features"):
+        return None, (X, X_unlabeled, control)
+    estimator._categories = None
+    given = estimator.categorical_features
+    by_type = isinstance(given, str) and given == FROM_DTYPE
+    if given is None or (by_type and not hasattr(X, "dtypes")):
+        return None, (X, X_unlabeled, control)
+    estimator._categories, coded = code_tables(given, X, X_unlabeled, control)
+    return estimator._categories, coded
 
 
 def check_training_rows(
@@ -311,6 +281,7 @@ def check_training_rows(
     if isinstance(X, RowSource):
         return X.training_rows(estimator)
     names = column_names(X)
+    categories, (X, X_unlabeled, control) = code_categories(estimator, X, X_unlabeled, control)
     table = check_training_table(estimator, X, options)
     labels, marked = check_training_labels(estimator, y, table.shape[0], X_unlabeled is not None)
 
@@ -344,7 +315,11 @@ def check_training_rows(
             )
         checked = check_control(estimator, control, names, known, options)
     rows = TrainingRows(
-        table=RowStack([by_column(part) for part in parts], order),
+        table=RowStack(
+            [by_column(part) for part in parts],
+            order,
+            None if categories is None else categories.n_categories,
+        ),
         classes=np.concatenate(
             [codes[kept], np.full(n_unlabeled, len(known))], dtype=np.uint16, casting="unsafe"
         ),
@@ -378,7 +353,7 @@ def _insert_control(
         sampling = np.append(sampling, np.ones(len(codes)))
     return replace(
         rows,
-        table=RowStack([*stack.parts, by_column(control.table)], order),
+        table=RowStack([*stack.parts, by_column(control.table)], order, stack.categories),
         classes=np.insert(rows.classes, n_labeled, codes.astype(np.uint16)),
         weight=weight,
         sampling_weight=sampling,

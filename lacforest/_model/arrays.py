@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lacforest._input.labels import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.predict import add_node_values, add_probabilities, find_leaves
+from lacforest._tree.sets import CategorySets
 from lacforest._tree.workspace import NODE
 from lacforest._utils.array_size import ArraySize
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
@@ -46,6 +47,10 @@ class ForestArrays(ArraySize):
     ratio : float
         (1 - theta) n_u / n_l of Definition 1; 0 in a plain forest.
     n_features : int
+    sets : CategorySets or None
+        Of a forest with categorical features: ``threshold`` of an inner node on one of them is
+        where its set begins in the words of its tree. A category in the set goes to the other side
+        than missing values, any other one where they go.
     """
 
     nodes: NDArray[Any]
@@ -55,6 +60,7 @@ class ForestArrays(ArraySize):
     explored_counts: NDArray[Any]
     ratio: float
     n_features: int
+    sets: CategorySets | None = None
 
     @property
     def n_trees(self) -> int:
@@ -85,6 +91,7 @@ class ForestArrays(ArraySize):
             tree_start=np.array([0, end - first]),
             n_explored=np.zeros(1, dtype=np.int32),
             explored_counts=self.explored_counts[:0],
+            sets=None if self.sets is None else self.sets.take(tree, tree + 1),
         )
 
     def probabilities(self, X: Any, n_jobs: int | None) -> NDArray[np.float64]:
@@ -155,10 +162,11 @@ class ForestArrays(ArraySize):
                 effective_n_jobs(n_jobs), n_rows * self.n_trees, PAIRS_PER_THREAD
             )
         if n_threads == 1:
-            kernel(X, *tree_facts, out)
+            kernel(X, *tree_facts, out, self.sets)
             return
         calls = [
-            (X[first:end], *tree_facts, out[first:end]) for first, end in spans(n_rows, n_threads)
+            (X[first:end], *tree_facts, out[first:end], self.sets)
+            for first, end in spans(n_rows, n_threads)
         ]
         wait_for(in_threads(kernel, calls, n_threads))
 
@@ -252,8 +260,36 @@ def check_arrays(forest: ForestArrays) -> None:
     np.add.at(parents, first_child + 1, 1)
     parents[tree_start[:-1]] += 1
     _require((parents == 1).all(), "a node has no parent, or several")
+    _check_sets(forest)
     n_explored = forest.n_explored[tree[inner]]
     _require(
         ((left[inner] + 1 < n_explored) | (left[inner] >= n_explored)).all(),
         "siblings belong to different steps",
     )
+
+
+def _check_sets(forest: ForestArrays) -> None:
+    """Every node on categories has a set; see `lacforest/_tree/sets.pxd` for its form."""
+    sets = forest.sets
+    if sets is None:
+        return
+    _require(isinstance(sets, CategorySets), "its sets of categories are of another type")
+    _require(
+        len(sets.is_categorical) == forest.n_features
+        and len(sets.tree_start) == len(forest.tree_start),
+        "its sets of categories are of another forest",
+    )
+    _require((sets.is_categorical <= 1).all(), "a feature is neither categorical nor not")
+    inner = forest.nodes["left"] >= 0
+    split = split_features(forest.nodes["feature"]) * inner
+    on_categories = np.flatnonzero(inner & (sets.is_categorical[split] == 1))
+    tree = np.searchsorted(forest.tree_start, on_categories, side="right") - 1
+    place = forest.nodes["threshold"][on_categories]
+    room = np.diff(sets.tree_start)[tree]
+    _require(
+        ((place >= 0) & (place < room) & (place == np.floor(place))).all(),
+        "a set of categories is not there",
+    )
+    header = sets.words[sets.tree_start[tree] + place.astype(np.int64)]
+    size = (header >> np.uint64(32)).astype(np.int64)
+    _require((place + 1 + size <= room).all(), "a set of categories is not there")

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._input.categories import TableCategories
 from lacforest._model.arrays import ForestArrays
+from lacforest._model.category_header import decode_categories, encode_categories
 from lacforest._model.classifier_header import (
     classifier_header,
     decode_parameters,
@@ -32,11 +34,13 @@ from lacforest._model.deployment_header import (
     restore_adaptation,
     restore_deployment,
 )
+from lacforest._tree.sets import CategorySets
 
 # Version 1 had no interval of theta, up to version 2 a file held one forest, and up to version 3 it
 # had neither shares of classes nor findings. Version 5 holds a forest adapted to a batch; older
-# readers would predict without the adaptation.
-VERSION = 5
+# readers would predict without the adaptation. Version 6 holds categories, and may be adapted.
+VERSION = 6
+_NO_CATEGORIES = 5
 _NOT_ADAPTED = 4
 _ONE_FOREST = 2
 _TWO_FORESTS = 3
@@ -48,6 +52,12 @@ _FOREST_ARRAYS: dict[str, tuple[str | int, ...]] = {
     "n_explored": ("trees",),
     "explored_counts": ("explored nodes", 2),
 }
+# Sets of a forest with categorical features, by the names of `CategorySets`.
+_SET_ARRAYS: dict[str, tuple[str | int, ...]] = {
+    "words": ("words",),
+    "tree_start": ("starts",),
+}
+_SETS = "sets."
 # Arrays of the trees of Step I, where they are not the ones that predict.
 _EXPLORED = "explored."
 _FITTED_ARRAYS = {
@@ -75,12 +85,13 @@ def save_forest(
     """
     forest = estimator._forest
     explored = estimator._explored
-    arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    categories = estimator._categories
+    arrays = _arrays_of(forest, "")
     if explored is not None:
-        arrays |= {_EXPLORED + name: getattr(explored, name) for name in _FOREST_ARRAYS}
+        arrays |= _arrays_of(explored, _EXPLORED)
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
     header = classifier_header(estimator) | {
-        "version": _NOT_ADAPTED if estimator._class_factors is None else VERSION,
+        "version": _NOT_ADAPTED if estimator._class_factors is None else _NO_CATEGORIES,
         "has_two_forests": explored is not None,
         "n_labeled": estimator.n_labeled_,
         "ratio": forest.ratio if explored is None else explored.ratio,
@@ -89,7 +100,16 @@ def save_forest(
     }
     if estimator._class_factors is not None:
         header["adaptation"] = encode_adaptation(estimator)
+    if categories is not None:
+        header |= {"version": VERSION, "categories": encode_categories(categories)}
     write_container(path, header, arrays, compress)
+
+
+def _arrays_of(forest: ForestArrays, prefix: str) -> dict[str, NDArray[Any]]:
+    arrays = {prefix + name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    if forest.sets is not None:
+        arrays |= {prefix + _SETS + name: getattr(forest.sets, name) for name in _SET_ARRAYS}
+    return arrays
 
 
 def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
@@ -114,9 +134,16 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     has_explored = header["version"] == _TWO_FORESTS
     if header["version"] > _TWO_FORESTS:
         has_explored = header["has_two_forests"] is True
-    names = [*_FOREST_ARRAYS]
+    categories = None
+    if header["version"] > _NO_CATEGORIES:
+        categories = decode_categories(header["categories"])
+    has_sets = categories is not None and any(categories.n_categories)
+    shapes = dict(_FOREST_ARRAYS)
+    if has_sets:
+        shapes |= {_SETS + name: shape for name, shape in _SET_ARRAYS.items()}
+    names = [*shapes]
     if has_explored:
-        names += [_EXPLORED + name for name in _FOREST_ARRAYS]
+        names += [_EXPLORED + name for name in shapes]
     expected = (*names, *_FITTED_ARRAYS)
     if sorted(arrays) != sorted(expected):
         raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
@@ -125,12 +152,16 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     estimator = cls(**decode_parameters(header))
     restore_classifier(estimator, header)
     n_features = estimator.n_features_in_
-    _check_shapes(arrays, has_explored, len(estimator.classes_), n_features)
+    if categories is not None and len(categories.columns) != n_features:
+        raise ModelFileError("the categories do not match the features")
+    estimator._categories = categories
+    _check_shapes(arrays, shapes, has_explored, len(estimator.classes_), n_features)
     ratio = float(header["ratio"])
     explored: ForestArrays | None = None
+    own = categories if has_sets else None
     if has_explored:
-        explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features)
-    forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features)
+        explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features, own)
+    forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features, own)
     if (estimator.theta_ is None) != (estimator.new_class_index_ is None):
         raise ModelFileError("theta is invalid: a forest has it if and only if it has a new class")
     n_labeled = header["n_labeled"]
@@ -141,7 +172,7 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     estimator.n_labeled_ = float(n_labeled)
     newest = header["version"] > _TWO_FORESTS
     restore_deployment(estimator, header["deployment"] if newest else None)
-    if header["version"] > _NOT_ADAPTED:
+    if header["version"] == _NO_CATEGORIES or header.get("adaptation") is not None:
         restore_adaptation(estimator, header["adaptation"])
     for name, array in fitted.items():
         setattr(estimator, name, array)
@@ -151,25 +182,41 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
 
 
 def _check_shapes(
-    arrays: StoredArrays, has_explored: bool, n_classes: int, n_features: int
+    arrays: StoredArrays,
+    shapes: dict[str, tuple[str | int, ...]],
+    has_explored: bool,
+    n_classes: int,
+    n_features: int,
 ) -> None:
     """Compare the shapes of all arrays before the first one is read."""
     shared = {"classes": n_classes, "features": n_features}
     for prefix in ("", _EXPLORED) if has_explored else ("",):
         own = dict(shared)
-        for name, shape in _FOREST_ARRAYS.items():
+        for name, shape in shapes.items():
             arrays.check_shape(prefix + name, shape, own)
     for name, size in _FITTED_SIZES.items():
         arrays.check_shape(name, (size,), shared, _FITTED_ARRAYS[name])
 
 
 def _rebuild_forest(
-    arrays: StoredArrays, prefix: str, ratio: float, n_features: int
+    arrays: StoredArrays,
+    prefix: str,
+    ratio: float,
+    n_features: int,
+    categories: TableCategories | None,
 ) -> ForestArrays:
+    sets = None
+    if categories is not None:
+        is_categorical = np.array(categories.n_categories) > 0
+        stored = {name: arrays[prefix + _SETS + name] for name in _SET_ARRAYS}
+        if stored["words"].dtype != np.uint64 or stored["tree_start"].dtype != np.int64:
+            raise ModelFileError("its sets of categories are of another type")
+        sets = CategorySets(is_categorical, **stored)
     forest = ForestArrays(
         **{name: arrays[prefix + name] for name in _FOREST_ARRAYS},
         ratio=ratio,
         n_features=n_features,
+        sets=sets,
     )
     forest.validate()
     return forest

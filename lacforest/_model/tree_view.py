@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from lacforest._model.arrays import ForestArrays, split_features
+from lacforest._model.category_sets import set_codes, written_set
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 
 _LEAF = -1
@@ -47,6 +48,7 @@ class TreeView:
         column_order: NDArray[np.intp],
     ) -> None:
         self._forest = forest
+        self._index = index
         self._criterion = criterion
         self._column_order = column_order
         first, end = forest.tree_start[index : index + 2]
@@ -94,8 +96,51 @@ class TreeView:
 
     @cached_property
     def threshold(self) -> NDArray[np.float64]:
-        """Values at or below it go left. Infinite where the cut is present | missing."""
-        return _frozen(np.where(self._is_leaf, float(_UNDEFINED), self._nodes["threshold"]))
+        """Values at or below it go left. Infinite where the cut is present | missing.
+
+        NaN where a node splits categories, see `category_set`.
+        """
+        found = np.where(self._is_leaf, float(_UNDEFINED), self._nodes["threshold"])
+        return _frozen(np.where(self._splits_categories, np.nan, found))
+
+    @cached_property
+    def _splits_categories(self) -> NDArray[np.bool_]:
+        sets = self._forest.sets
+        if sets is None:
+            return np.zeros(self.node_count, dtype=bool)
+        split = split_features(self._nodes["feature"]) * ~self._is_leaf
+        splits: NDArray[np.bool_] = ~self._is_leaf & (sets.is_categorical[split] == 1)
+        return splits
+
+    def category_set(self, node: int) -> NDArray[np.intp] | None:
+        """Ranks of the categories that go to the other side than missing values.
+
+        All others go where missing values go. None where the node does not split categories.
+        """
+        if self._forest.sets is None or not self._splits_categories[node]:
+            return None
+        return set_codes(self._forest.sets, self._index, int(self._nodes["threshold"][node]))
+
+    def conditions(self, node: int, name: str, categories: Sequence[Any] | None) -> tuple[str, str]:
+        """What rows that go left and right have in common, as text.
+
+        Parameters
+        ----------
+        node : int
+            An inner node.
+        name : str
+            Of its feature.
+        categories : sequence or None
+            Names of the categories of the feature, if it has any.
+        """
+        cut, to_left = self.threshold[node], bool(self.missing_go_to_left[node])
+        codes = self.category_set(node)
+        if codes is None:
+            left, right = f"{name} <= {cut:.6g}", f"{name} > {cut:.6g}"
+            return (f"{left} or missing", right) if to_left else (left, f"{right} or missing")
+        inside = f"{name} in {written_set(codes, categories)}"
+        outside = f"{name} not in {written_set(codes, categories)}, or missing"
+        return (outside, inside) if to_left else (inside, outside)
 
     @cached_property
     def missing_go_to_left(self) -> NDArray[np.bool_]:
@@ -185,7 +230,10 @@ class TreeView:
         return _frozen(impurities)
 
     def export_text(
-        self, feature_names: Sequence[str] | None = None, class_names: Sequence[Any] | None = None
+        self,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[Any] | None = None,
+        categories: Sequence[Any] | None = None,
     ) -> str:
         """Text of the tree, one line a node, each marked I or II by the step that made it.
 
@@ -194,6 +242,8 @@ class TreeView:
         feature_names : sequence of str, optional
         class_names : sequence, optional
             In the order of the columns of `value`.
+        categories : sequence, optional
+            Categories of each feature, as ``categories_`` of the forest.
         """
         n_classes = self.value.shape[1]
         features = check_names(feature_names, self.n_features, "feature_names", "feature_{}")
@@ -214,12 +264,11 @@ class TreeView:
             lines.append(f"{step} {indent}{branch or 'root'}  [{facts}]")
             if self._is_leaf[node]:
                 continue
-            name, cut = features[self.feature[node]], self.threshold[node]
-            missing = " or missing"
-            to_left = missing if self.missing_go_to_left[node] else ""
-            to_right = "" if self.missing_go_to_left[node] else missing
-            stack.append((int(self.children_right[node]), f"{name} > {cut:.6g}{to_right}"))
-            stack.append((int(self.children_left[node]), f"{name} <= {cut:.6g}{to_left}"))
+            feature = int(self.feature[node])
+            known = None if categories is None else categories[feature]
+            left, right = self.conditions(node, features[feature], known)
+            stack.append((int(self.children_right[node]), right))
+            stack.append((int(self.children_left[node]), left))
         return "\n".join(lines)
 
 

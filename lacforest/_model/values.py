@@ -32,6 +32,9 @@ def encode_value(value: Any, where: str) -> Any:
         pairs = [[encode_value(k, where), encode_value(v, where)] for k, v in value.items()]
         return {"pairs": pairs}
     if isinstance(value, np.ndarray | list | tuple):
+        items = value.tolist() if isinstance(value, np.ndarray) else list(value)
+        if items and all(isinstance(item, str | int) for item in items):
+            return {"items": items}
         return {"floats": [float(item) for item in np.asarray(value, dtype=np.float64)]}
     if type(value) in _ESTIMATORS.values():
         return {
@@ -60,6 +63,11 @@ def decode_value(value: Any) -> Any:
         return float(value["float"])
     if set(value) == {"floats"}:
         return decode_floats(value["floats"], "a parameter")
+    if set(value) == {"items"}:
+        items = value["items"]
+        if not isinstance(items, list) or not all(isinstance(item, str | int) for item in items):
+            raise ModelFileError("the header holds a list of unknown kind")
+        return items
     if set(value) == {"pairs"}:
         return {decode_value(k): decode_value(v) for k, v in value["pairs"]}
     if set(value) == {"theta_estimator", "parameters"}:

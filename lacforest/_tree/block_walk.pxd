@@ -1,9 +1,12 @@
 """Sending a block of rows down one tree of a frozen forest."""
 
 from libc.math cimport INFINITY, nextafterf
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, Node, OpenBlock, check, value_t
+from lacforest._tree.sets cimport has_set, in_set, is_on_categories
+from lacforest._tree.types cimport (
+    BLOCK_ROWS, BlockWalk, Node, OpenBlock, TreeSets, check, code_t, value_t
+)
 from lacforest._tree.walkable cimport is_walkable
 
 cdef extern from "eight_rows.h" nogil:
@@ -31,9 +34,39 @@ cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
             bound[0] = nextafterf(bound[0], -INFINITY)
 
 
+cdef inline int64_t _split_categories(
+    const uint64_t* header,
+    bint missing_left,
+    const value_t* column,
+    int64_t row_stride,
+    const OpenBlock* here,
+    const uint16_t* source,
+    uint16_t* target,
+) noexcept nogil:
+    """Write the rows of a node by the set of their categories; return where the right side begins.
+
+    Values are codes. One that is no code, as a missing one is, is in no set.
+    """
+    cdef int64_t low = here.start
+    cdef int64_t high = here.end - 1
+    cdef int64_t i, row
+    cdef value_t value
+    cdef bint right
+    for i in range(here.start, here.end):
+        row = source[i]
+        value = column[row * row_stride]
+        right = missing_left == (0 <= value < 4294967296.0 and in_set(header, <code_t> value))
+        target[low] = <uint16_t> row
+        target[high] = <uint16_t> row
+        low += not right
+        high -= right
+    return low
+
+
 cdef inline bint walk_block(
     const Node* nodes,
     int64_t n_nodes,
+    const TreeSets* sets,
     uint32_t limit,
     const value_t* block,
     const int64_t* strides,
@@ -64,7 +97,7 @@ cdef inline bint walk_block(
     cdef int64_t[2] ends
     cdef int32_t feature
     cdef int64_t row
-    cdef bint right
+    cdef bint right, on_categories
     for i in range(walk.n_block):
         rows[0][i] = <uint16_t> i
     stack[0].node = 0
@@ -81,7 +114,9 @@ cdef inline bint walk_block(
                 for i in range(here.start, here.end):
                     walk.at[source[i]] = here.node
                 break
-            if not is_walkable(node, here.node, n_nodes, n_features):
+            if not is_walkable(node, here.node, n_nodes, n_features) or (
+                is_on_categories(sets, node.feature) and not has_set(sets, node.payload.set_at)
+            ):
                 walk.stuck = here.node
                 return False
             target = rows[1 - here.side]
@@ -92,7 +127,8 @@ cdef inline bint walk_block(
             end = here.end
             high = end - 1
             _set_bound(node.payload.threshold, &bound)
-            if row_stride == 1 and end - first >= MIN_EIGHTS:
+            on_categories = is_on_categories(sets, feature)
+            if row_stride == 1 and end - first >= MIN_EIGHTS and not on_categories:
                 ends[0] = low
                 ends[1] = high
                 if value_t is float:
@@ -103,7 +139,12 @@ cdef inline bint walk_block(
                 high = ends[1]
             # Each row is written at both ends, and one end moves on. A missing value compares
             # false with everything: each loop sends it to its own side.
-            if feature >= 0:
+            if on_categories:
+                low = _split_categories(
+                    sets.words + <int64_t> node.payload.set_at, feature >= 0, column, row_stride,
+                    &here, source, target,
+                )
+            elif feature >= 0:
                 for i in range(first, end):
                     row = source[i]
                     right = column[row * row_stride] > bound

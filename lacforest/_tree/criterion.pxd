@@ -119,6 +119,18 @@ cdef inline double node_weight(const criterion_t* criterion, const count_t* node
         return <double> node[LABELED]
 
 
+cdef inline double category_mass(const criterion_t* criterion) noexcept nogil:
+    """What a labelled row weighs against one of the last class where categories are ordered.
+
+    In Step I the rows that labelled ones stand for among the unlabelled ones. With one known class
+    categories are then ordered by their v of Definition 1.
+    """
+    if criterion_t is AugmentedGini:
+        return criterion.ratio if criterion.ratio > 0.0 else 1.0
+    else:
+        return 1.0
+
+
 # ------------------------------------------------------------------------------ sums
 
 

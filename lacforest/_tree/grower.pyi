@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._tree.growth import GrowthRules, GrowthTable
+from lacforest._tree.sets import CategorySets
 from lacforest._tree.workspace import GrownTree, ScratchPool, StopSignal
 
 def grow_trees(
@@ -14,4 +15,5 @@ def grow_trees(
     explored: list[NDArray[Any]] | None,
     stop: StopSignal,
     pool: ScratchPool,
+    explored_sets: CategorySets | None = None,
 ) -> list[GrownTree]: ...

@@ -2,8 +2,7 @@
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -11,15 +10,19 @@ from lacforest._tree.criterion cimport (
     AugmentedGiniCriterion, GiniCriterion, has_class_leaves, is_terminal, n_labeled_rows,
     records_counts, side_loss, sum_counts
 )
+from lacforest._tree.categories cimport n_set_members
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
-from lacforest._tree.partition cimport order_by_leaf, split_rows
+from lacforest._tree.partition cimport open_leaves, split_rows
 from lacforest._tree.ranks cimport fits_narrow_keys
 from lacforest._tree.sampling cimport draw_by_hash, draw_with_replacement, keep_some
 from lacforest._tree.search cimport find_best_cut
+from lacforest._tree.sets cimport (
+    CategorySets, first_without_set, refuse_set, sets_of_forest, sets_of_tree
+)
 from lacforest._tree.statistics cimport count_node
 from lacforest._tree.types cimport (
-    LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, Gini, Node, NodeSearch, Slice, Workspace,
-    check, count_t, criterion_t, row_t
+    LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, ForestSets, Gini, Node, NodeSearch, Slice,
+    TreeSets, Workspace, check, code_t, count_t, criterion_t, row_t
 )
 from lacforest._tree.walkable cimport first_unwalkable, refuse_node
 from lacforest._tree.workspace cimport (
@@ -70,14 +73,24 @@ cdef int _split_node(
     NodeSearch* search, GrowingTree tree, const Slice* here, double decrease
 ) except -1 nogil:
     """Split the node by the best cut and open its children, the left one on top of the stack."""
-    cdef int64_t middle = split_rows(
-        search.table, search.work, here.start, here.end, &search.best
-    )
+    cdef int64_t set_at = -1
+    cdef int64_t middle
     cdef int32_t left = tree.add_nodes(2)
     cdef Node* node = tree.nodes + here.node
+    cdef const code_t* members
+    cdef code_t n_members
+    if search.best.n_categories > 0:
+        n_members = n_set_members(&search.best, search.work.categories.best, &members)
+        set_at = tree.sets.add(members, n_members, search.table.n_codes[search.best.feature])
+    middle = split_rows(
+        search.table, search.work, here.start, here.end, &search.best,
+        tree.sets.words + set_at if set_at >= 0 else NULL,
+    )
     node.feature = search.best.feature if search.best.missing_left else ~search.best.feature
     node.left = left
-    if search.candidates.are_random and not search.candidates.keep_codes:
+    if set_at >= 0:
+        node.payload.set_at = <double> set_at
+    elif search.candidates.are_random and not search.candidates.keep_codes:
         node.payload.threshold = search.best.threshold
     else:
         node.payload.cut = search.best.cut
@@ -249,35 +262,8 @@ cdef int64_t _load_sample(
     return n_loaded
 
 
-cdef int _open_leaves(
-    const CodeTable* table, GrowingTree tree, Workspace* work, int64_t n_rows
-) except -1 nogil:
-    """Order the rows by the leaves of the tree, and open each of these, the first one on top."""
-    cdef int32_t n_nodes = tree.n_nodes
-    cdef int32_t node
-    cdef int64_t* leaf_start = <int64_t*> malloc((n_nodes + 1) * sizeof(int64_t))
-    cdef int32_t* depth = <int32_t*> malloc(n_nodes * sizeof(int32_t))
-    try:
-        if not leaf_start or not depth:
-            with gil:
-                raise MemoryError("no memory to order rows by leaves")
-        order_by_leaf(table, work, n_rows, tree.nodes, n_nodes, leaf_start)
-        memset(depth, 0, n_nodes * sizeof(int32_t))
-        for node in range(n_nodes):
-            if tree.nodes[node].left >= 0:
-                depth[tree.nodes[node].left] = depth[node] + 1
-                depth[tree.nodes[node].left + 1] = depth[node] + 1
-        for node in range(n_nodes - 1, -1, -1):
-            if tree.nodes[node].left < 0:
-                tree.push(leaf_start[node], leaf_start[node + 1], node, depth[node])
-    finally:
-        free(leaf_start)
-        free(depth)
-    return 0
-
-
 cdef const Node* _explored_nodes(
-    nodes, const CodeTable* table, int64_t number
+    nodes, const TreeSets* sets, const CodeTable* table, int64_t number
 ) except NULL:
     """Address of a tree of Step I, after checking that it can be walked."""
     cdef const Node* node = readable_nodes(nodes)
@@ -287,6 +273,9 @@ cdef const Node* _explored_nodes(
     bad = first_unwalkable(node, len(nodes), table.n_features)
     if bad >= 0:
         refuse_node(bad, number)
+    bad = first_without_set(node, len(nodes), sets)
+    if bad >= 0:
+        refuse_set(bad, number)
     return node
 
 
@@ -298,6 +287,7 @@ def grow_trees(
     explored,
     StopSignal stop not None,
     ScratchPool pool not None,
+    CategorySets explored_sets=None,
 ):
     """Grow a block of trees, from their roots or from the leaves of trees of Step I.
 
@@ -315,6 +305,8 @@ def grow_trees(
     stop : StopSignal
     pool : ScratchPool
         Shared by all blocks of a fit.
+    explored_sets : CategorySets or None, default=None
+        Sets of the explored trees. None where no column is categorical.
 
     Returns
     -------
@@ -333,12 +325,16 @@ def grow_trees(
     cdef Scratch scratch
     cdef GrowingTree tree
     cdef const Node* start
+    cdef ForestSets known_sets
+    cdef TreeSets sets
     if bootstrap and sample_seeds.shape[0] != n_trees:
         raise ValueError(f"{sample_seeds.shape[0]} sample_seeds for {n_trees} trees")
     if explored is not None and len(explored) != n_trees:
         raise ValueError(f"{len(explored)} explored trees for {n_trees} seeds")
     if explored is not None and is_augmented:
         raise ValueError("trees of Step I are grown on by Gini impurity only")
+    if explored is not None and table.columns.most_categories > 0 and explored_sets is None:
+        raise ValueError("explored trees on categories need their sets")
     if rules.values is not None:
         rules.values.check_columns(table.columns)
     if not table.is_weighted:
@@ -354,6 +350,7 @@ def grow_trees(
         codes.n_features,
         table.n_classes,
         not table.is_weighted and fits_narrow_keys(table.columns, table.n_classes),
+        table.columns.most_categories,
     )
     scratch.work.weight = table.weight
     scratch.work.is_weighted = table.is_weighted
@@ -366,11 +363,16 @@ def grow_trees(
     search.candidates = rules.candidates
     search.work = &scratch.work
 
+    if explored is not None:
+        known_sets = sets_of_forest(explored_sets, n_trees, codes.n_features)
+        if known_sets.is_categorical != NULL:
+            known_sets.is_categorical = codes.is_categorical
     grown = []
     for i in range(n_trees):
         n_nodes = 0
         if explored is not None:
-            start = _explored_nodes(explored[i], codes, i)
+            sets = sets_of_tree(&known_sets, i)
+            start = _explored_nodes(explored[i], &sets, codes, i)
             n_nodes = len(explored[i])
         random_state = seeds[i]
         with nogil:
@@ -381,7 +383,8 @@ def grow_trees(
             if n_nodes > 0:
                 tree.add_nodes(<int32_t> n_nodes)
                 memcpy(tree.nodes, start, n_nodes * sizeof(Node))
-                _open_leaves(codes, tree, search.work, n_loaded)
+                tree.sets.copy(sets.words, sets.n_words)
+                open_leaves(codes, tree, search.work, n_loaded)
             else:
                 tree.add_nodes(1)
                 tree.push(0, n_loaded, 0, 0)

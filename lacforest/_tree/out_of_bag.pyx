@@ -9,7 +9,10 @@ from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport leaves_of_rows
 from lacforest._tree.ranks cimport fits_narrow_keys
 from lacforest._tree.sampling cimport draw_by_word
-from lacforest._tree.types cimport CodeTable, Gini, NodeSearch, Workspace, check, row_t
+from lacforest._tree.sets cimport sets_so_far
+from lacforest._tree.types cimport (
+    CodeTable, Gini, NodeSearch, TreeSets, Workspace, check, row_t
+)
 from lacforest._tree.workspace cimport GrowingTree, Scratch, ScratchPool, StopSignal
 
 import numpy as np
@@ -45,6 +48,8 @@ cdef inline void _widen_missing_cuts(GrowingTree tree, const CodeTable* table) n
         if tree.nodes[i].left >= 0:
             feature = tree.nodes[i].feature
             feature = feature if feature >= 0 else ~feature
+            if table.is_categorical[feature]:
+                continue
             if tree.nodes[i].payload.cut.next == table.n_codes[feature]:
                 tree.nodes[i].payload.cut.last = table.n_codes[feature] - 1
 
@@ -121,6 +126,7 @@ def out_of_bag_sums(
     cdef GrowingTree tree
     cdef Workspace* work
     cdef int32_t* leaf
+    cdef TreeSets sets
     cdef int64_t i, j
     cdef row_t row
     if not isinstance(rules.criterion, GiniCriterion) or table.is_weighted:
@@ -140,7 +146,11 @@ def out_of_bag_sums(
     cdef double[:, ::1] sum_view = sums
     cdef int32_t[::1] time_view = times
     scratch = pool.acquire(
-        n_rows, codes.n_features, table.n_classes, fits_narrow_keys(table.columns, table.n_classes)
+        n_rows,
+        codes.n_features,
+        table.n_classes,
+        fits_narrow_keys(table.columns, table.n_classes),
+        table.columns.most_categories,
     )
     tree = scratch.tree
     work = &scratch.work
@@ -166,7 +176,10 @@ def out_of_bag_sums(
             _widen_missing_cuts(tree, codes)
             # Growing moved the drawn rows alone, and its sort keys are no longer needed.
             leaf = <int32_t*> work.keys
-            leaves_of_rows(codes, tree.nodes, work.rows + n_drawn, n_rows - n_drawn, leaf)
+            sets = sets_so_far(tree.sets, codes.is_categorical)
+            leaves_of_rows(
+                codes, tree.nodes, &sets, work.rows + n_drawn, n_rows - n_drawn, leaf
+            )
             for j in range(n_rows - n_drawn):
                 row = work.rows[n_drawn + j]
                 _add_shares(tree, leaf[j], &sum_view[row, 0])

@@ -4,13 +4,16 @@ Both keep the order of rows within a side or a leaf. The rows of every node are 
 ascending order, and gathering their codes walks memory forward.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from lacforest._tree.sets cimport in_set, sets_so_far
 from lacforest._tree.statistics cimport gather
 from lacforest._tree.types cimport (
-    CodeTable, Node, Split, Workspace, check, class_t, code_t, row_t
+    CodeTable, Node, Split, TreeSets, Workspace, check, class_t, code_t, row_t
 )
+from lacforest._tree.workspace cimport GrowingTree
 
 cdef enum:
     STEP_ROWS = 256         # rows that take a step down the tree together
@@ -32,8 +35,24 @@ cdef inline bint _goes_left(
     return (code <= last) | (missing_left & (code == missing))
 
 
+cdef inline bint _goes_left_at(
+    const CodeTable* table, const Node* node, const TreeSets* sets, row_t row
+) noexcept nogil:
+    cdef bint missing_left = node.feature >= 0
+    cdef int32_t feature = node.feature if missing_left else ~node.feature
+    cdef code_t code = _code_at(table, feature, row)
+    if sets.is_categorical != NULL and sets.is_categorical[feature]:
+        return in_set(sets.words + <int64_t> node.payload.set_at, code) != missing_left
+    return _goes_left(code, node.payload.cut.last, table.n_codes[feature], missing_left)
+
+
 cdef void leaves_of_rows(
-    const CodeTable* table, const Node* nodes, const row_t* rows, int64_t n_rows, int32_t* leaves
+    const CodeTable* table,
+    const Node* nodes,
+    const TreeSets* sets,
+    const row_t* rows,
+    int64_t n_rows,
+    int32_t* leaves,
 ) noexcept nogil:
     """Walk rows of the table to their leaves by codes.
 
@@ -41,8 +60,7 @@ cdef void leaves_of_rows(
     """
     cdef int32_t[STEP_ROWS] active
     cdef int64_t b, begin, i, j
-    cdef int32_t n_active, n_still, node, feature
-    cdef bint missing_left
+    cdef int32_t n_active, n_still, node
     if nodes[0].left < 0:
         memset(leaves, 0, n_rows * sizeof(int32_t))
         return
@@ -57,16 +75,8 @@ cdef void leaves_of_rows(
             for i in range(n_active):
                 j = begin + active[i]
                 node = leaves[j]
-                feature = nodes[node].feature
-                missing_left = feature >= 0
-                feature = feature if missing_left else ~feature
                 node = nodes[node].left + (
-                    not _goes_left(
-                        _code_at(table, feature, rows[j]),
-                        nodes[node].payload.cut.last,
-                        table.n_codes[feature],
-                        missing_left,
-                    )
+                    not _goes_left_at(table, nodes + node, sets, rows[j])
                 )
                 leaves[j] = node
                 active[n_still] = active[i]
@@ -75,7 +85,12 @@ cdef void leaves_of_rows(
 
 
 cdef int64_t split_rows(
-    const CodeTable* table, Workspace* work, int64_t start, int64_t end, const Split* best
+    const CodeTable* table,
+    Workspace* work,
+    int64_t start,
+    int64_t end,
+    const Split* best,
+    const uint64_t* header,
 ) noexcept nogil:
     cdef row_t* rows = work.rows + start
     cdef class_t* classes = work.classes + start
@@ -96,7 +111,10 @@ cdef int64_t split_rows(
         code = codes[i]
         row = rows[i]
         label = classes[i]
-        left = _goes_left(code, best.cut.last, missing, best.missing_left)
+        if header != NULL:
+            left = in_set(header, code) != best.missing_left
+        else:
+            left = _goes_left(code, best.cut.last, missing, best.missing_left)
         # Write to both sides and advance one: no branch to mispredict. n_left, n_right <= i.
         rows[n_left] = row
         classes[n_left] = label
@@ -110,21 +128,26 @@ cdef int64_t split_rows(
     return start + n_left
 
 
-cdef void order_by_leaf(
+cdef void _order_by_leaf(
     const CodeTable* table,
     Workspace* work,
     int64_t n_rows,
     const Node* nodes,
     int32_t n_nodes,
+    const TreeSets* sets,
     int64_t* leaf_start,
 ) noexcept nogil:
-    """Order rows[:n_rows] by their leaf: a counting sort by leaf id."""
+    """Order rows[:n_rows] by their leaf: a counting sort by leaf id.
+
+    leaf_start has n_nodes + 1 entries; afterwards the rows of leaf j are
+    rows[leaf_start[j]:leaf_start[j + 1]], and inner nodes have empty slices.
+    """
     cdef int32_t* leaf = <int32_t*> work.keys
     cdef row_t* ordered_rows = <row_t*> work.spare
     cdef class_t* ordered_classes = <class_t*> (ordered_rows + n_rows)
     cdef int64_t i, place
     memset(leaf_start, 0, (n_nodes + 1) * sizeof(int64_t))
-    leaves_of_rows(table, nodes, work.rows, n_rows, leaf)
+    leaves_of_rows(table, nodes, sets, work.rows, n_rows, leaf)
     for i in range(n_rows):
         leaf_start[leaf[i] + 1] += 1
     for i in range(n_nodes):
@@ -142,3 +165,31 @@ cdef void order_by_leaf(
     for i in range(n_nodes, 0, -1):
         leaf_start[i] = leaf_start[i - 1]
     leaf_start[0] = 0
+
+
+cdef int open_leaves(
+    const CodeTable* table, GrowingTree tree, Workspace* work, int64_t n_rows
+) except -1 nogil:
+    """Order the rows by the leaves of the tree, and open each of these, the first one on top."""
+    cdef int32_t n_nodes = tree.n_nodes
+    cdef int32_t node
+    cdef TreeSets sets = sets_so_far(tree.sets, table.is_categorical)
+    cdef int64_t* leaf_start = <int64_t*> malloc((n_nodes + 1) * sizeof(int64_t))
+    cdef int32_t* depth = <int32_t*> malloc(n_nodes * sizeof(int32_t))
+    try:
+        if not leaf_start or not depth:
+            with gil:
+                raise MemoryError("no memory to order rows by leaves")
+        _order_by_leaf(table, work, n_rows, tree.nodes, n_nodes, &sets, leaf_start)
+        memset(depth, 0, n_nodes * sizeof(int32_t))
+        for node in range(n_nodes):
+            if tree.nodes[node].left >= 0:
+                depth[tree.nodes[node].left] = depth[node] + 1
+                depth[tree.nodes[node].left + 1] = depth[node] + 1
+        for node in range(n_nodes - 1, -1, -1):
+            if tree.nodes[node].left < 0:
+                tree.push(leaf_start[node], leaf_start[node + 1], node, depth[node])
+    finally:
+        free(leaf_start)
+        free(depth)
+    return 0

@@ -11,7 +11,10 @@ from libc.stdlib cimport free, malloc
 from lacforest._tree.block_walk cimport prepare_eight_rows, walk_block
 from lacforest._tree.partition cimport leaves_of_rows
 from lacforest._tree.ranks cimport CodedColumns
-from lacforest._tree.types cimport BLOCK_ROWS, BlockWalk, CodeTable, Node, row_t, value_t
+from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
+from lacforest._tree.types cimport (
+    BLOCK_ROWS, BlockWalk, CodeTable, ForestSets, Node, TreeSets, row_t, value_t
+)
 from lacforest._tree.walkable cimport check_starts, check_trees, refuse_node
 
 cdef enum:
@@ -70,19 +73,22 @@ cdef inline bint _reach(
     value_t* columns,
     const Node* nodes,
     int64_t n_nodes,
+    const ForestSets* forest,
     uint32_t limit,
 ) noexcept nogil:
     """Send the rows of the block down a tree; `columns` is what _columns_of_block returned.
 
     Return False where the tree cannot be walked.
     """
+    cdef TreeSets sets = sets_of_tree(forest, walk.tree)
     cdef int64_t[2] strides
     cdef int64_t i, j
     if columns == NULL:
         strides[0] = X.strides[0] // <int64_t> sizeof(value_t)
         strides[1] = X.strides[1] // <int64_t> sizeof(value_t)
         return walk_block(
-            nodes, n_nodes, limit, <const value_t*> &X[walk.begin, 0], strides, X.shape[1], walk
+            nodes, n_nodes, &sets, limit, <const value_t*> &X[walk.begin, 0], strides, X.shape[1],
+            walk,
         )
     if walk.tree == 0:
         for i in range(walk.n_block):
@@ -91,19 +97,23 @@ cdef inline bint _reach(
     strides[0] = 1
     strides[1] = BLOCK_STRIDE
     return walk_block(
-        nodes, n_nodes, limit, <const value_t*> columns, strides, X.shape[1], walk
+        nodes, n_nodes, &sets, limit, <const value_t*> columns, strides, X.shape[1], walk
     )
 
 
 cdef inline void _reach_by_codes(
-    BlockWalk* walk, const CodeTable* table, int64_t first_row, const Node* nodes
+    BlockWalk* walk,
+    const CodeTable* table,
+    int64_t first_row,
+    const Node* nodes,
+    const TreeSets* sets,
 ) noexcept nogil:
     """Send rows of the training table, from first_row on, to the leaves of a tree of Step I."""
     cdef row_t[BLOCK_ROWS] rows
     cdef int32_t i
     for i in range(walk.n_block):
         rows[i] = <row_t> (first_row + walk.begin + i)
-    leaves_of_rows(table, nodes, rows, walk.n_block, walk.at)
+    leaves_of_rows(table, nodes, sets, rows, walk.n_block, walk.at)
 
 
 # ------------------------------------------------------------------------------ results
@@ -137,6 +147,7 @@ def add_probabilities(
     const int64_t[::1] tree_start not None,
     const float[:, ::1] leaf_values not None,
     double[:, ::1] sums not None,
+    CategorySets sets=None,
 ):
     """Add to `sums` the class distribution of each row's leaf, over all trees.
 
@@ -148,7 +159,10 @@ def add_probabilities(
     leaf_values : float32 array of shape (n_distinct, n_classes)
         Its first n_classes rows are the identity: leaves of one class only.
     sums : float64 array of shape (n_rows, n_classes)
+    sets : CategorySets or None, default=None
+        Of a forest with categorical features, whose columns hold codes.
     """
+    cdef ForestSets forest = sets_of_forest(sets, tree_start.shape[0] - 1, X.shape[1])
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef const Node* tree
     cdef uint32_t n_classes = <uint32_t> leaf_values.shape[1]
@@ -168,7 +182,7 @@ def add_probabilities(
             first = tree_start[walk.tree]
             tree = nodes + first
             if not _reach(
-                &walk, X, columns, tree, tree_start[walk.tree + 1] - first, ANY_DEPTH
+                &walk, X, columns, tree, tree_start[walk.tree + 1] - first, &forest, ANY_DEPTH
             ):
                 break
             for i in range(walk.n_block):
@@ -211,6 +225,7 @@ def add_node_values(
     const int64_t[::1] explored_start not None,
     const double[::1] explored_values not None,
     double[::1] sums not None,
+    CategorySets sets=None,
 ):
     """Add to `sums` the value of the leaf of Step I of each row, over all trees (Eqn 7).
 
@@ -225,7 +240,9 @@ def add_node_values(
         Where the nodes of each tree begin in `explored_values`.
     explored_values : float64 array of shape (sum of n_explored,)
     sums : float64 array of shape (n_rows,)
+    sets : CategorySets or None, default=None
     """
+    cdef ForestSets forest = sets_of_forest(sets, tree_start.shape[0] - 1, X.shape[1])
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef int32_t i
     cdef value_t* columns
@@ -242,7 +259,7 @@ def add_node_values(
         while _next_tree(&walk):
             # Siblings are of one step: a walk over nodes of Step I never meets one of Step II.
             if not _reach(
-                &walk, X, columns, nodes + tree_start[walk.tree], n_explored[walk.tree],
+                &walk, X, columns, nodes + tree_start[walk.tree], n_explored[walk.tree], &forest,
                 <uint32_t> n_explored[walk.tree],
             ):
                 break
@@ -258,6 +275,7 @@ def find_leaves(
     const uint8_t[::1] node_bytes not None,
     const int64_t[::1] tree_start not None,
     int32_t[:, ::1] leaves not None,
+    CategorySets sets=None,
 ):
     """Write the leaf of each row in each tree, numbered within the tree.
 
@@ -267,7 +285,9 @@ def find_leaves(
     node_bytes : uint8 view of a NODE array
     tree_start : int64 array of shape (n_trees + 1,)
     leaves : int32 array of shape (n_rows, n_trees)
+    sets : CategorySets or None, default=None
     """
+    cdef ForestSets forest = sets_of_forest(sets, tree_start.shape[0] - 1, X.shape[1])
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef int64_t first
     cdef int32_t i
@@ -281,7 +301,8 @@ def find_leaves(
         while _next_tree(&walk):
             first = tree_start[walk.tree]
             if not _reach(
-                &walk, X, columns, nodes + first, tree_start[walk.tree + 1] - first, ANY_DEPTH
+                &walk, X, columns, nodes + first, tree_start[walk.tree + 1] - first, &forest,
+                ANY_DEPTH,
             ):
                 break
             for i in range(walk.n_block):
@@ -298,6 +319,7 @@ def add_coded_values(
     const double[::1] node_values not None,
     int64_t first_row,
     double[::1] sums not None,
+    CategorySets sets=None,
 ):
     """Add to `sums` the value of each row's leaf, for rows of the training table.
 
@@ -312,7 +334,12 @@ def add_coded_values(
     first_row : int
     sums : float64 array of shape (n_rows,)
         Of the rows [first_row, first_row + n_rows) of the table.
+    sets : CategorySets or None, default=None
     """
+    cdef ForestSets forest = sets_of_forest(
+        sets, tree_start.shape[0] - 1, columns.table.n_features
+    )
+    cdef TreeSets own
     cdef const Node* nodes = _forest_nodes(node_bytes, tree_start)
     cdef int32_t i
     cdef BlockWalk walk
@@ -321,9 +348,13 @@ def add_coded_values(
     if node_values.shape[0] < tree_start[tree_start.shape[0] - 1]:
         raise ValueError(f"{node_values.shape[0]} node_values for the nodes of all trees")
     check_trees(nodes, tree_start, columns.table.n_features)
+    check_sets(nodes, tree_start, &forest)
     with nogil:
         _start(&walk, sums.shape[0], tree_start.shape[0] - 1)
         while _next_tree(&walk):
-            _reach_by_codes(&walk, &columns.table, first_row, nodes + tree_start[walk.tree])
+            own = sets_of_tree(&forest, walk.tree)
+            _reach_by_codes(
+                &walk, &columns.table, first_row, nodes + tree_start[walk.tree], &own
+            )
             for i in range(walk.n_block):
                 sums[walk.begin + i] += node_values[tree_start[walk.tree] + walk.at[i]]

@@ -3,7 +3,9 @@
 from cython cimport final
 
 from lacforest._tree.keys cimport bit_length
-from lacforest._tree.types cimport CodeTable, code_t, int32_t, uint8_t, uint32_t, uintptr_t
+from lacforest._tree.types cimport (
+    CodeTable, code_t, int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+)
 
 
 @final
@@ -15,6 +17,8 @@ cdef class CodedColumns:
     cdef object _widths
     cdef readonly object n_codes     # distinct values of each column
     cdef readonly object has_missing
+    cdef readonly object is_categorical
+    cdef readonly int64_t most_categories    # of a categorical column; 0 = there is none
 
 
 @final

@@ -7,7 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 @final
 class CodedColumns:
     def __new__(
-        cls, columns: Sequence[NDArray[Any]], n_codes: ArrayLike, has_missing: ArrayLike
+        cls,
+        columns: Sequence[NDArray[Any]],
+        n_codes: ArrayLike,
+        has_missing: ArrayLike,
+        is_categorical: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def columns(self) -> tuple[NDArray[Any], ...]: ...
@@ -15,6 +19,10 @@ class CodedColumns:
     def n_codes(self) -> NDArray[np.uint32]: ...
     @property
     def has_missing(self) -> NDArray[np.uint8]: ...
+    @property
+    def is_categorical(self) -> NDArray[np.uint8]: ...
+    @property
+    def most_categories(self) -> int: ...
 
 @final
 class ColumnValues:

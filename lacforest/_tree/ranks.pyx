@@ -24,20 +24,26 @@ cdef class CodedColumns:
         Distinct values of each column; this code itself marks a missing value.
     has_missing : uint8 array of shape (n_features,)
         Whether any row of the column is missing.
+    is_categorical : uint8 array of shape (n_features,) or None, default=None
+        Whether the codes of the column are categories, which have no order. None: no column's are.
     """
 
-    def __cinit__(self, columns, n_codes, has_missing):
+    def __cinit__(self, columns, n_codes, has_missing, is_categorical=None):
         # Checks of a masked array would pass over the masked codes.
         self.columns = tuple(np.asarray(column) for column in columns)
         self.n_codes = np.ascontiguousarray(n_codes, dtype=np.uint32)
         self.has_missing = np.ascontiguousarray(has_missing, dtype=np.uint8)
+        categorical = np.zeros(len(self.columns)) if is_categorical is None else is_categorical
+        self.is_categorical = np.ascontiguousarray(categorical, dtype=np.uint8)
         if (
             len({column.shape for column in self.columns}) != 1
             or self.n_codes.shape != (len(self.columns),)
             or self.has_missing.shape != self.n_codes.shape
+            or self.is_categorical.shape != self.n_codes.shape
         ):
             raise ValueError(
-                "columns must be equally long, with one entry of n_codes and has_missing each"
+                "columns must be equally long, with one entry of n_codes, has_missing and "
+                "is_categorical each"
             )
         for feature, column in enumerate(self.columns):
             _check_column(feature, column, self.n_codes[feature], self.has_missing[feature])
@@ -47,13 +53,16 @@ cdef class CodedColumns:
         cdef const uint8_t[::1] widths = self._widths
         cdef const code_t[::1] codes = self.n_codes
         cdef const uint8_t[::1] missing = self.has_missing
+        cdef const uint8_t[::1] flags = self.is_categorical
         self.table.column = &addresses[0]
         self.table.width = &widths[0]
         self.table.n_codes = &codes[0]
         self.table.has_missing = &missing[0]
+        self.table.is_categorical = &flags[0]
         self.table.n_features = <int32_t> len(self.columns)
         self.table.n_rows = self.columns[0].shape[0]
         self.most_codes = self.n_codes.max()
+        self.most_categories = np.where(self.is_categorical, self.n_codes, 0).max()
 
 
 def _check_column(feature, column, n_codes, has_missing):
@@ -77,8 +86,8 @@ cdef class ColumnValues:
         In ascending order, one per column of the CodedColumns they belong to. The value of code c
         is entry c.
     columns : CodedColumns, optional
-        Where memory holds them twice: up to 64 of one byte, without missing values, are copied
-        row by row, which the search reads faster.
+        Where memory holds them twice: up to 64 of one byte, without missing values or categories,
+        are copied row by row, which the search reads faster.
     """
 
     def __cinit__(self, values, CodedColumns columns=None):
@@ -97,8 +106,8 @@ cdef class ColumnValues:
     cdef int _copy_rows(self, CodedColumns columns) except -1:
         cdef const uint8_t[:, ::1] rows
         self.check_columns(columns)
-        are_bytes = (columns._widths == 1).all() and not columns.has_missing.any()
-        if are_bytes and columns.table.n_features <= MOST_ROW_CODES:
+        are_special = columns.has_missing | columns.is_categorical | (columns._widths > 1)
+        if columns.table.n_features <= MOST_ROW_CODES and not are_special.any():
             self.row_width = 16 * ((columns.table.n_features + 15) // 16)
             self._rows = rows = np.zeros((columns.table.n_rows, self.row_width), dtype=np.uint8)
             for feature, column in enumerate(columns.columns):
@@ -141,8 +150,6 @@ cdef int64_t _sort_by_bits(
     cdef int64_t i
     cdef int32_t p, shift
     cdef uint32_t bucket, n_before, n_here
-    cdef uint64_t* swap_bits
-    cdef uint32_t* swap_order
     cdef int64_t n_swaps = 0
     for p in range((n_bits + DIGIT - 1) // DIGIT):
         shift = p * DIGIT
@@ -161,12 +168,8 @@ cdef int64_t _sort_by_bits(
             spare_bits[starts[bucket]] = bits[i]
             spare_order[starts[bucket]] = order[i]
             starts[bucket] += 1
-        swap_bits = bits
-        bits = spare_bits
-        spare_bits = swap_bits
-        swap_order = order
-        order = spare_order
-        spare_order = swap_order
+        bits, spare_bits = spare_bits, bits
+        order, spare_order = spare_order, order
         n_swaps += 1
     return n_swaps & 1
 
@@ -196,18 +199,15 @@ def rank_codes(
         Missing values.
     """
     cdef int64_t n_rows = values.shape[0]
-    cdef int64_t i
-    cdef int64_t n_present = 0
+    cdef int64_t i, n_present = 0
     cdef uint32_t n_codes = 0
     cdef uint64_t* bits
     cdef uint32_t* order
     cdef value_t value
     if (
         codes.shape[0] != n_rows
-        or bits_scratch.shape[0] != 2
-        or order_scratch.shape[0] != 2
-        or bits_scratch.shape[1] != n_rows
-        or order_scratch.shape[1] != n_rows
+        or bits_scratch.shape[0] != 2 or bits_scratch.shape[1] != n_rows
+        or order_scratch.shape[0] != 2 or order_scratch.shape[1] != n_rows
     ):
         raise ValueError(f"codes and scratch memory must have the {n_rows} entries of values")
     if n_rows == 0:

@@ -7,14 +7,17 @@ Every cut between neighbouring codes of the node is tried, in ascending order (t
 paper), or one random cut per feature (those of extremely randomised trees). A random cut is drawn
 uniformly between the smallest and the largest value of the node, and the threshold is the value
 drawn, not the middle between two values.
+
+Categories have no order. They get one at every node, see categories.pyx, and cuts are places in it.
 """
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
+from lacforest._tree.categories cimport draw_place, keep_categories, order_categories
 from lacforest._tree.criterion cimport (
-    cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
+    category_mass, cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
 )
 from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
@@ -189,7 +192,7 @@ cdef inline void _scan_cells(
 ) noexcept nogil:
     """Consider every cut of the table of cells, with missing rows on one side throughout."""
     cdef const Workspace* work = search.work
-    cdef const count_t* cells = <const count_t*> work.cells
+    cdef const count_t* cells = <const count_t*> statistics.cells
     cdef const count_t* node_counts = <const count_t*> work.node_counts
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef uint32_t n_classes = <uint32_t> work.n_classes
@@ -207,9 +210,7 @@ cdef inline void _scan_cells(
             n_rows += cells[k]
         if n_rows > 0:
             if code != statistics.codes.low:
-                _consider(
-                    criterion, search, least, node, left, right, last, code, missing_left
-                )
+                _consider(criterion, search, least, node, left, right, last, code, missing_left)
             last = code
             for k in range(n_classes):
                 if cells[k] > 0:
@@ -217,8 +218,7 @@ cdef inline void _scan_cells(
         cells += n_classes
     if statistics.codes.n_missing > 0 and not missing_left:
         _consider(
-            criterion, search, least, node, left, right,
-            last, statistics.codes.missing, missing_left,
+            criterion, search, least, node, left, right, last, statistics.codes.missing, False
         )
     memset(left_counts, 0, n_classes * sizeof(count_t))
 
@@ -238,7 +238,12 @@ cdef inline bint _try_every_cut(
         return False
     if span.n_missing > 0:
         count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
-    statistics = build_statistics(search, codes, &span, <count_t*> work.cells)
+    if search.table.is_categorical[feature]:
+        statistics = order_categories(
+            search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
+        )
+    else:
+        statistics = build_statistics(search, codes, &span, <count_t*> work.cells)
     for missing_left in range(1 + (span.n_missing > 0)):
         if statistics.in_cells:
             _scan_cells(criterion, search, node, &statistics, missing_left)
@@ -257,8 +262,7 @@ cdef inline bint _try_random_cut(
     int32_t feature,
     uint64_t word,
 ) noexcept nogil:
-    """Improve the best cut by the one that `word` draws; return whether any row misses the feature.
-    """
+    """Improve the best cut by the one `word` draws; return whether any row misses the feature."""
     cdef Workspace* work = search.work
     cdef code_t* codes = <code_t*> work.spare
     cdef CodeRange span = gather(
@@ -276,13 +280,20 @@ cdef inline bint _try_random_cut(
     cdef code_t following = span.missing
     if not has_cut(&span):
         return False
-    if span.low < span.high:
-        threshold = value_between(values[span.low], values[span.high], word)
-        last = last_at_most(values, span.low, span.high - 1, threshold)
-        following = last + 1
     if span.n_missing > 0:
         count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
-    count_left(search, codes, last, left_counts)
+    if search.table.is_categorical[feature]:
+        span = order_categories(
+            search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
+        ).codes
+        last = draw_place(work, word, left_counts)
+        following = last + 1
+    else:
+        if span.low < span.high:
+            threshold = value_between(values[span.low], values[span.high], word)
+            last = last_at_most(values, span.low, span.high - 1, threshold)
+            following = last + 1
+        count_left(search, codes, last, left_counts)
     _set_least(search.limits, least)
     # Where all present values are equal, missing rows on the left would leave the right side empty.
     for missing_left in range(1 + (span.n_missing > 0 and span.low < span.high)):
@@ -290,9 +301,7 @@ cdef inline bint _try_random_cut(
             for k in range(work.n_classes):
                 left_counts[k] += missing_counts[k]
         sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
-        _consider(
-            criterion, search, least, node, left, right, last, following, missing_left
-        )
+        _consider(criterion, search, least, node, left, right, last, following, missing_left)
     if search.best.loss < loss:
         search.best.threshold = threshold
     memset(left_counts, 0, work.n_classes * sizeof(count_t))
@@ -348,14 +357,14 @@ cdef void find_best_cut(
     cdef int32_t n_features = search.table.n_features
     cdef double loss
     cdef bint has_missing
-    cdef int32_t n_drawn = 0
-    cdef int32_t feature
+    cdef int32_t feature, n_drawn = 0
     cdef uint64_t word = 0
     check(_is_zero(search.work.left_counts, search.work.n_classes))
     search.margin = TIE * node_weight(criterion, node)
     _set_loss(search, INFINITY)
     search.best.feature = -1
     search.best.has_missing = False
+    search.best.n_categories = 0
     if count_t is int64_t:
         if reads_rows(search):
             n_drawn = _try_cuts_of_rows(criterion, search, node, random_state)
@@ -380,6 +389,9 @@ cdef void find_best_cut(
         if search.best.loss < loss:
             search.best.feature = feature
             search.best.has_missing = has_missing
+            search.best.n_categories = 0
+            if search.table.is_categorical[feature]:
+                keep_categories(search.work, &search.best)
     if search.best.feature >= 0 and not search.best.has_missing:
         # The node shows no side for missing values: they follow the larger child.
         search.best.missing_left = (

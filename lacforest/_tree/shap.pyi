@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._tree.sets import CategorySets
+
 def add_shap_values(
     ranks: NDArray[Any],
     node_bytes: NDArray[np.uint8],
@@ -11,4 +13,5 @@ def add_shap_values(
     first_row: int,
     end_row: int,
     out: NDArray[np.float64],
+    sets: CategorySets | None = None,
 ) -> None: ...

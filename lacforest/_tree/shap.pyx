@@ -24,14 +24,15 @@ the same bits whatever the other rows are.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
+from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
 from lacforest._tree.shap_long cimport add_long_term
 from lacforest._tree.shap_path cimport mark_rows, open_children, step_to, step_up
 from lacforest._tree.shap_unit cimport (
     add_column, add_term, evaluate_term, find_masks, number_keys, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
-    KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, UNITS_TOGETHER, LongTerm, RowBlock, ShapScratch, TermNode,
-    TermPath, TermTables, TermUnit, UnitGroup, rank_t
+    KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock,
+    ShapScratch, TermNode, TermPath, TermTables, TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
@@ -96,7 +97,7 @@ cdef void _find_slots(
         here = scratch.stack[n_open]
         if tree[here].n_inner > 0:
             mark_rows(
-                tree + here, False, ranks, block.first_row, block.n_rows,
+                tree + here, False, ranks, block.first_row, block.n_rows, &block.sets,
                 keys, <uint16_t> (1 << n_bits), keys,
             )
             n_bits += 1
@@ -182,7 +183,7 @@ cdef void _add_tree(
             position = path.position[path.depth]
             parent = tree + path.node[path.depth - 1]
             mark_rows(
-                parent, here != parent.left, ranks, block.first_row, block.n_rows,
+                parent, here != parent.left, ranks, block.first_row, block.n_rows, &block.sets,
                 block.masks + (path.depth - 1) * block.mask_stride,
                 <uint16_t> (1 << position) if position < KEY_BITS else 0,
                 block.masks + path.depth * block.mask_stride,
@@ -254,6 +255,7 @@ def add_shap_values(
     int64_t first_row,
     int64_t end_row,
     double[:, ::1] out not None,
+    CategorySets sets=None,
 ):
     """Add to `out` the Shapley values of each row and feature, over all trees.
 
@@ -269,6 +271,8 @@ def add_shap_values(
     first_row, end_row : int
         Which rows.
     out : float64 array of shape (n_rows, n_features)
+    sets : CategorySets or None, default=None
+        Of a forest with categorical features, whose ranks are codes.
     """
     check_starts(node_bytes, sizeof(TermNode), tree_start)
     cdef const TermNode* nodes = <const TermNode*> &node_bytes[0]
@@ -284,6 +288,8 @@ def add_shap_values(
     if rules.shape[0] < 1 or rules.shape[1] != 3 or n_points < rules.shape[0] - 1:
         raise ValueError("rules must hold points, weights and reciprocals of every rule")
     _check_terms(nodes, tree_start, n_features)
+    cdef ForestSets forest = sets_of_forest(sets, tree_start.shape[0] - 1, n_features)
+    check_sets(nodes, tree_start, &forest)
     for i in range(tree_start[0], tree_start[tree_start.shape[0] - 1]):
         n_levels = max(n_levels, <int64_t> nodes[i].depth + 2)
     if 2 * (rules.shape[0] - 1) < min(n_levels - 2, n_features):
@@ -342,12 +348,13 @@ def add_shap_values(
     )
     cdef RowBlock block = RowBlock(
         first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
-        sums=&sums[0, 0], sum_stride=sums.shape[1],
+        sums=&sums[0, 0], sum_stride=sums.shape[1], sets=sets_of_tree(&forest, 0),
     )
     with nogil:
         while block.first_row < end_row:
             block.n_rows = min(end_row - block.first_row, n_block)
             for t in range(tree_start.shape[0] - 1):
+                block.sets = sets_of_tree(&forest, t)
                 _add_tree(nodes + tree_start[t], ranks, rules, &block, &scratch)
             for i in range(block.n_rows):
                 for k in range(n_features):

@@ -39,8 +39,8 @@ cdef inline void add_long_term(
         for i in range(block.n_rows):
             slots[i] *= 2
         mark_rows(
-            parent, path.node[d] != parent.left, ranks, block.first_row, block.n_rows, slots, 1,
-            slots,
+            parent, path.node[d] != parent.left, ranks, block.first_row, block.n_rows, &block.sets,
+            slots, 1, slots,
         )
         n_slots = number_keys(slots, block.n_rows, 2 * n_slots, unit)
     for i in range(block.n_rows):
@@ -53,7 +53,8 @@ cdef inline void add_long_term(
             parent = tree + path.node[d - 1]
             side = 0
             mark_rows(
-                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &side, 1, &side
+                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &block.sets, &side, 1,
+                &side,
             )
             is_violated[path.position[d]] |= <uint8_t> side
         for q in range(n_points):

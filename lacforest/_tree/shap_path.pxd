@@ -1,8 +1,9 @@
 """The way from the root of a tree to a node, and what rows do on it."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from lacforest._tree.types cimport TermNode, TermPath, rank_t
+from lacforest._tree.sets cimport in_set, is_on_categories
+from lacforest._tree.types cimport TermNode, TermPath, TreeSets, rank_t
 
 cdef inline void step_up(TermPath* path) noexcept nogil:
     """Take the last edge of the path back."""
@@ -56,11 +57,16 @@ cdef inline void mark_rows(
     const rank_t[:, ::1] ranks,
     int64_t first_row,
     int64_t n_rows,
+    const TreeSets* sets,
     const uint16_t* before,
     uint16_t bit,
     uint16_t* after,
 ) noexcept nogil:
-    """Set a bit for rows that do not go to the child of that side."""
+    """Set a bit for rows that do not go to the child of that side.
+
+    In a column of categories the ranks are their codes.
+    """
+    cdef const uint64_t* header
     cdef const rank_t* column
     cdef rank_t shift = 0
     cdef rank_t cut
@@ -72,6 +78,13 @@ cdef inline void mark_rows(
         shift = 1    # missing values wrap around to 0, which goes left
     else:
         column = &ranks[~node.feature, first_row]
+    if is_on_categories(sets, node.feature):
+        header = sets.words + node.cut
+        for i in range(n_rows):
+            after[i] = before[i] | (
+                if_left if in_set(header, column[i]) != (node.feature >= 0) else if_right
+            )
+        return
     cut = <rank_t> (node.cut + shift)
     for i in range(n_rows):
         after[i] = before[i] | (if_right if <rank_t> (column[i] + shift) > cut else if_left)

@@ -78,7 +78,12 @@ cdef inline void count_left(
             count_row(search.work, search.start + i, counts)
 
 
-cdef inline void _fill_cells(
+cdef inline bint are_few_cells(int64_t n_cells, int64_t n_rows) noexcept nogil:
+    """Whether counting by (code, class) fits into the table of cells, and is fast."""
+    return n_cells <= N_CELLS and n_cells <= CELLS_PER_ROW * n_rows
+
+
+cdef inline void fill_cells(
     const NodeSearch* search, const code_t* codes, const CodeRange* span, count_t* cells
 ) noexcept nogil:
     """Counts by (code, class) of the rows that have the feature."""
@@ -138,11 +143,12 @@ cdef inline FeatureStatistics build_statistics(
     cdef int32_t bits = bit_length(span.high - span.low)
     cdef FeatureStatistics statistics
     statistics.codes = span[0]
-    statistics.in_cells = n_cells <= N_CELLS and n_cells <= CELLS_PER_ROW * search.n_rows
+    statistics.in_cells = are_few_cells(n_cells, search.n_rows)
     statistics.n_keys = 0
+    statistics.cells = cells
     if statistics.in_cells:
         statistics.keys = NULL
-        _fill_cells(search, codes, span, cells)
+        fill_cells(search, codes, span, cells)
     elif count_t is int64_t:
         statistics.n_keys = _pack_keys(search, codes, span, <uint32_t*> work.keys)
         statistics.keys = sort_keys(

@@ -67,6 +67,7 @@ cdef struct CodeTable:
     const uint8_t* width         # 1, 2 or 4
     const code_t* n_codes        # distinct values of the column, without missing
     const uint8_t* has_missing   # whether any row of the column is missing
+    const uint8_t* is_categorical    # whether codes are categories, which have no order
     int32_t n_features
     int64_t n_rows
 
@@ -137,6 +138,8 @@ cdef struct Split:
     bint has_missing             # whether any row of the node misses the feature
     double n_left                # rows (by weight) that go left
     double threshold             # of a random cut
+    code_t n_categories          # of the node, in Workspace.categories.best; 0 = a number is cut
+    code_t n_left_categories     # the first of them, which go left; the cut then means nothing
 
 
 cdef struct CodeRange:
@@ -150,9 +153,29 @@ cdef struct CodeRange:
 cdef struct FeatureStatistics:
     # A node's rows by the values of one feature
     CodeRange codes
-    bint in_cells                # counts by (code, class) in Workspace.cells; else sorted keys
+    bint in_cells                # counts by (code, class) in cells; else sorted keys
+    const void* cells
     const void* keys             # uint32_t where counts are integers, else uint64_t
     int64_t n_keys
+
+
+cdef struct ScoredCategory:
+    double score                 # place along the direction in which categories differ most
+    code_t code
+
+
+cdef struct CategoryScratch:
+    # The categories of a node in one column; NULL where no column is categorical
+    code_t* slot                 # by code: its row in a table of counts by class
+    ScoredCategory* order        # those present, in the order of their codes, then of scores
+    code_t n_present
+    uint64_t* counts             # a table of counts, where Workspace.cells would be too sparse
+    uint64_t* cells              # counts in the order of scores
+    double* shares               # of classes, in the order of codes
+    double* mean                 # by class
+    double* direction            # by class
+    double* next_direction       # by class
+    code_t* best                 # categories of the best cut so far, those on the left first
 
 
 cdef struct Workspace:
@@ -166,6 +189,7 @@ cdef struct Workspace:
     uint64_t* left_counts        # counts left of the cut by class; all zero between two searches
     uint64_t* missing_counts     # counts of the rows that miss the feature by class
     double* rows_per_weight      # reciprocal factor of each class: limits count without factors
+    CategoryScratch categories
     int32_t* features            # a permutation of all features
     const double* weight         # weight of each row of the table, read where is_weighted
     bint is_weighted
@@ -197,9 +221,10 @@ cdef struct Slice:
 
 
 cdef union NodePayload:
-    Cut cut                      # inner node of a growing tree
+    Cut cut                      # inner node of a growing tree, on numbers
     double threshold             # inner node of a frozen tree, or one made by a random cut
     double n_rows                # leaf: its rows, by weight
+    double set_at                # inner node on categories: where its set begins, see sets.pxd
 
 
 cdef struct Node:
@@ -207,6 +232,20 @@ cdef struct Node:
     NodePayload payload
     int32_t feature              # ~feature where missing values go right
     int32_t left                 # right = left + 1; leaf: ~(row of leaf_values), negative
+
+
+cdef struct ForestSets:
+    # The sets of all trees
+    const uint8_t* is_categorical    # by feature; NULL = no feature is
+    const uint64_t* words
+    const int64_t* tree_start    # where the words of each tree begin
+
+
+cdef struct TreeSets:
+    # The sets of one tree; see sets.pxd
+    const uint8_t* is_categorical    # by feature; NULL = no feature is
+    const uint64_t* words
+    int64_t n_words
 
 
 cdef struct OpenBlock:
@@ -244,7 +283,7 @@ cdef enum:
 cdef struct TermNode:
     double share                 # of the parent's training rows
     double worth                 # of the node's term; 0 = the node has none
-    uint32_t cut                 # ranks up to this one go left
+    uint32_t cut                 # ranks up to this one go left; on categories: see Node.set_at
     int32_t feature              # ~feature where missing values go right
     int32_t left                 # within the tree, right = left + 1; negative at leaves
     int32_t depth
@@ -316,6 +355,7 @@ cdef struct RowBlock:
     uint16_t* slots              # slot of each row in a long term
     double* sums                 # by row and feature if the table is narrow, else the other way
     int64_t sum_stride
+    TreeSets sets                # of the current tree
 
 
 cdef struct LongTerm:

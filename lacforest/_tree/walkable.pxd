@@ -30,7 +30,7 @@ cdef inline int64_t first_unwalkable(
 cdef inline int refuse_node(int64_t number, int64_t tree) except -1:
     raise ValueError(
         f"node {number} of tree {tree} has children outside the tree, or splits on an unknown "
-        "feature"
+        "feature or set of categories"
     )
 
 

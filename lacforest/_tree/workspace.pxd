@@ -2,6 +2,7 @@
 
 from cython cimport final
 
+from lacforest._tree.sets cimport GrowingSets
 from lacforest._tree.types cimport Node, Slice, Workspace, int32_t, int64_t
 
 
@@ -21,6 +22,7 @@ cdef class GrownTree:
     cdef readonly object counts
     cdef readonly object impure
     cdef readonly object decrease
+    cdef readonly object sets
 
 
 @final
@@ -32,6 +34,7 @@ cdef class GrowingTree:
     cdef double* decrease            # of the criterion, by feature
     cdef int32_t n_nodes, n_impure, n_open, n_classes, n_features
     cdef bint has_counts             # whether counts are recorded (Step I)
+    cdef GrowingSets sets            # of nodes on categories
     cdef int64_t node_capacity, impure_capacity, stack_capacity
 
     cdef void clear(self) noexcept nogil
@@ -49,6 +52,9 @@ cdef class Scratch:
     cdef readonly int32_t n_features
     cdef readonly int32_t n_classes
     cdef readonly bint is_narrow
+    cdef readonly int64_t most_categories
+
+    cdef int _allocate_categories(self) except -1
 
 
 @final
@@ -58,6 +64,11 @@ cdef class ScratchPool:
     cdef object _lock
 
     cpdef Scratch acquire(
-        self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint is_narrow
+        self,
+        int64_t n_rows,
+        int32_t n_features,
+        int32_t n_classes,
+        bint is_narrow,
+        int64_t most_categories=*,
     )
     cpdef release(self, Scratch scratch)

@@ -3,11 +3,14 @@
 import threading
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 from lacforest._tree.keys cimport bit_length
-from lacforest._tree.types cimport N_CELLS, Node, Slice, class_t, row_t
+from lacforest._tree.sets cimport GrowingSets
+from lacforest._tree.types cimport (
+    N_CELLS, CategoryScratch, Node, ScoredCategory, Slice, class_t, code_t, row_t
+)
 
 import numpy as np
 
@@ -67,6 +70,8 @@ cdef class GrownTree:
         Class counts of the leaves that hold several classes.
     decrease : float64 array of shape (n_features,)
         Total decrease of the criterion by feature.
+    sets : uint64 array
+        Sets of the nodes on categories; see sets.pxd.
     """
 
 
@@ -86,6 +91,7 @@ cdef class GrowingTree:
         self.impure = <double*> malloc(self.impure_capacity * n_classes * sizeof(double))
         self.stack = <Slice*> malloc(self.stack_capacity * sizeof(Slice))
         self.decrease = <double*> malloc(n_features * sizeof(double))
+        self.sets = GrowingSets()
         if not (self.nodes and self.counts and self.impure and self.stack and self.decrease):
             raise MemoryError("no memory to grow a tree")
 
@@ -100,6 +106,7 @@ cdef class GrowingTree:
         self.n_nodes = 0
         self.n_impure = 0
         self.n_open = 0
+        self.sets.n_words = 0
         memset(self.decrease, 0, self.n_features * sizeof(double))
 
     cdef int32_t add_nodes(self, int32_t count) except -1 nogil:
@@ -164,6 +171,8 @@ cdef class GrowingTree:
         _copy_out(grown.nodes, self.nodes)
         _copy_out(grown.impure, self.impure)
         _copy_out(grown.decrease, self.decrease)
+        grown.sets = np.empty(self.sets.n_words, dtype=np.uint64)
+        _copy_out(grown.sets, self.sets.words)
         if self.has_counts:
             grown.counts = np.empty((self.n_nodes, 2))
             _copy_out(grown.counts, self.counts)
@@ -188,9 +197,18 @@ cdef class Scratch:
     n_classes : int
     is_narrow : bool
         Whether counts are integers and sort keys have 4 bytes instead of 8.
+    most_categories : int, default=0
+        Most categories of a column; 0 where no column is categorical.
     """
 
-    def __cinit__(self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint is_narrow):
+    def __cinit__(
+        self,
+        int64_t n_rows,
+        int32_t n_features,
+        int32_t n_classes,
+        bint is_narrow,
+        int64_t most_categories=0,
+    ):
         cdef int64_t key_bytes = 4 if is_narrow else 8
         if not 1 <= n_rows < 1 << 32 or n_features < 1 or not 1 <= n_classes <= 1 << 16:
             raise ValueError(
@@ -223,8 +241,43 @@ cdef class Scratch:
         self.work.is_narrow = is_narrow
         self.work.n_classes = n_classes
         self.work.class_bits = bit_length(n_classes - 1)
+        self.most_categories = most_categories
+        if most_categories > 0:
+            self._allocate_categories()
+
+    cdef int _allocate_categories(self) except -1:
+        cdef CategoryScratch* scratch = &self.work.categories
+        # No node has more categories than rows.
+        cdef int64_t n_present = min(self.most_categories, self.n_rows)
+        scratch.slot = <code_t*> calloc(self.most_categories, sizeof(code_t))
+        scratch.order = <ScoredCategory*> malloc(n_present * sizeof(ScoredCategory))
+        scratch.counts = <uint64_t*> malloc(n_present * self.n_classes * sizeof(uint64_t))
+        scratch.cells = <uint64_t*> malloc(n_present * self.n_classes * sizeof(uint64_t))
+        scratch.shares = <double*> malloc(n_present * self.n_classes * sizeof(double))
+        scratch.mean = <double*> malloc(self.n_classes * sizeof(double))
+        scratch.direction = <double*> malloc(self.n_classes * sizeof(double))
+        scratch.next_direction = <double*> malloc(self.n_classes * sizeof(double))
+        scratch.best = <code_t*> malloc(n_present * sizeof(code_t))
+        if not (
+            scratch.slot and scratch.order and scratch.counts and scratch.cells
+            and scratch.shares and scratch.mean and scratch.direction
+            and scratch.next_direction and scratch.best
+        ):
+            raise MemoryError(
+                f"no memory to count {n_present} categories by {self.n_classes} classes"
+            )
+        return 0
 
     def __dealloc__(self):
+        free(self.work.categories.slot)
+        free(self.work.categories.order)
+        free(self.work.categories.counts)
+        free(self.work.categories.cells)
+        free(self.work.categories.shares)
+        free(self.work.categories.mean)
+        free(self.work.categories.direction)
+        free(self.work.categories.next_direction)
+        free(self.work.categories.best)
         free(self.work.rows)
         free(self.work.classes)
         free(self.work.keys)
@@ -240,8 +293,8 @@ cdef class Scratch:
 cdef class ScratchPool:
     """Scratch memory that the blocks of trees of one fit pass on to each other.
 
-    The pool holds as much as blocks ran at once. All of it has the features, the classes and the
-    keys of the first request; rows are at least as many as are asked for.
+    The pool holds as much as blocks ran at once. All of it has the features, the classes, the keys
+    and the categories of the first request; rows are at least as many as are asked for.
     """
 
     def __cinit__(self):
@@ -249,17 +302,22 @@ cdef class ScratchPool:
         self._lock = threading.Lock()
 
     cpdef Scratch acquire(
-        self, int64_t n_rows, int32_t n_features, int32_t n_classes, bint is_narrow
+        self,
+        int64_t n_rows,
+        int32_t n_features,
+        int32_t n_classes,
+        bint is_narrow,
+        int64_t most_categories=0,
     ):
         """Take scratch memory out of the pool, or allocate it.
 
         Raises
         ------
         ValueError
-            If features, classes or keys are not those of the pool's first request.
+            If anything but the rows is not that of the pool's first request.
         """
         cdef Scratch scratch
-        sizes = (n_features, n_classes, is_narrow)
+        sizes = (n_features, n_classes, is_narrow, most_categories)
         with self._lock:
             if self._sizes is None:
                 self._sizes = sizes
@@ -268,7 +326,7 @@ cdef class ScratchPool:
                 scratch = self._free.pop()
                 if scratch.n_rows >= n_rows:
                     return scratch
-        return Scratch(n_rows, n_features, n_classes, is_narrow)
+        return Scratch(n_rows, n_features, n_classes, is_narrow, most_categories)
 
     cpdef release(self, Scratch scratch):
         """Put scratch memory back for the next block.
@@ -281,7 +339,9 @@ cdef class ScratchPool:
         if scratch is None:
             raise TypeError("release needs scratch memory, got None")
         with self._lock:
-            self._check((scratch.n_features, scratch.n_classes, scratch.is_narrow))
+            self._check(
+                (scratch.n_features, scratch.n_classes, scratch.is_narrow, scratch.most_categories)
+            )
             if scratch in self._free:
                 raise ValueError("scratch memory was released twice")
             self._free.append(scratch)
@@ -293,5 +353,5 @@ cdef class ScratchPool:
         if sizes != self._sizes:
             raise ValueError(
                 "a pool serves one table only: its scratch memory has (features, classes, 4-byte "
-                f"keys) = {self._sizes}, not {sizes}"
+                f"keys, categories) = {self._sizes}, not {sizes}"
             )

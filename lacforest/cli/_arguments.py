@@ -71,9 +71,10 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add(
         "--categories",
-        choices=("ordinal", "onehot"),
-        default="ordinal",
-        help="how text is coded (default: ordinal)",
+        choices=("native", "ordinal", "onehot"),
+        default="native",
+        help="how text is coded: as categories that trees split by sets, as numbers in the order "
+        "of the alphabet, or as one feature per category (default: native)",
     )
     add(
         "--drop",

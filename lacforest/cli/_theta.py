@@ -55,12 +55,11 @@ def run(given: argparse.Namespace) -> int:
     coder = make_coder(given)
     sources = (joint_name(groups[0]), joint_name(groups[1]))
     tables = coder.fit_encode(labeled, given.target, unlabeled, sources)
+    X, X_unlabeled = (coder.typed(table) for table in (tables.X, tables.X_unlabeled))
     options = {"random_state": given.seed, "n_jobs": given.jobs}
     with console.counting("estimating theta"):
         try:
-            report = diagnose(
-                tables.X, tables.X_unlabeled, tables.y, known_shares=given.known_shares, **options
-            )
+            report = diagnose(X, X_unlabeled, tables.y, known_shares=given.known_shares, **options)
         except ValueError as error:
             if isinstance(given.known_shares, str):
                 raise
@@ -70,7 +69,7 @@ def run(given: argparse.Namespace) -> int:
             # Rows weighted to the shares of their classes, as in a fit.
             weight = report.row_weights(tables.y)
             estimator = make_estimator(given.method, **options)
-            estimator.fit(tables.X, tables.X_unlabeled, weight)
+            estimator.fit(X, X_unlabeled, weight)
             assert estimator.interval_ is not None  # all methods of the command have one
             theta, interval = estimator.theta_, estimator.interval_
     findings = [

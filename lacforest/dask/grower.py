@@ -123,8 +123,9 @@ class PartitionGrower(TreeGrower):
             trees.counts,
             trees.impure,
             trees.decrease,
-            groups,
-            settled,
+            sets=trees.sets,
+            groups=groups,
+            settled=settled,
         )
 
     def _n_groups(self, n_trees: int, rate: float) -> int:

@@ -102,6 +102,10 @@ class LACExtraTreesClassifier(BaseLACForest):
         `max_samples`. Known rows only: how many new rows are found shows elsewhere.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column, as in `LACForestClassifier`.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+default="from_dtype"
+        Columns of categories, as in `LACForestClassifier`. A random cut of them is a random set of
+        the categories of the node.
     class_weight : dict, "balanced" or None, default=None
         Factors for the weights of labelled rows, by known class.
     unlabeled_label : object, default=None
@@ -119,6 +123,7 @@ class LACExtraTreesClassifier(BaseLACForest):
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
 theta_estimator_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, estimators_, \
+is_categorical_, categories_, \
 n_features_in_, feature_names_in_
         As in `LACForestClassifier`.
     oob_score_, oob_decision_function_
@@ -172,6 +177,7 @@ n_features_in_, feature_names_in_
         max_samples: int | float | None = None,
         oob_score: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
+        categorical_features: Any = "from_dtype",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
         new_label: Any = "auto",
@@ -196,6 +202,7 @@ n_features_in_, feature_names_in_
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label
         self.new_label = new_label

@@ -21,9 +21,10 @@ from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._utils.callbacks import CallbackSupport
 from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
 from lacforest.adaptation.shares import estimate_shares
+from lacforest.ensemble.categories import CategorySupport
 
 
-class FittedForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator):
+class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSupport, BaseEstimator):
     """Prediction, inspection and files of a forest; `BaseLACForest` adds its fit."""
 
     n_jobs: int | None
@@ -196,7 +197,7 @@ class FittedForest(ProbabilisticClassifierMixin, CallbackSupport, BaseEstimator)
             Which tree.
         """
         names = getattr(self, "feature_names_in_", None)
-        return self.estimators_[tree].export_text(names, self.classes_.tolist())
+        return self.estimators_[tree].export_text(names, self.classes_.tolist(), self.categories_)
 
     # ------------------------------------------------------------------ files and tags
 

@@ -78,6 +78,11 @@ class LACForestClassifier(BaseLACForest):
         Most codes of a column. Columns with more distinct values are divided at their quantiles.
         None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255
         bins beyond.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+default="from_dtype"
+        Columns of categories, which have no order: nodes split them by sets. "from_dtype" takes the
+        columns of type category of a frame; otherwise a mask, places or names of columns, which
+        hold text or whole numbers from 0 on. None takes all columns as numbers. See Notes.
     pseudo_cap : float or None, default=None
         Most pseudo-labelled rows of a tree, as a multiple of ``n_l * theta / (1 - theta)``, with
         theta its upper end under a moderate overlap (``RankMixture.moderate_upper_``) where there
@@ -146,6 +151,10 @@ class LACForestClassifier(BaseLACForest):
         the columns of `classes_`. NaN in rows that every tree has seen.
     estimators_ : sequence of TreeView
         The trees, read-only, with arrays named as in scikit-learn.
+    is_categorical_ : ndarray of shape (n_features,) or None
+        Which columns hold categories; None where none does.
+    categories_ : tuple of ndarray or None
+        The categories of each column, sorted; None for columns of numbers.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
@@ -166,6 +175,10 @@ class LACForestClassifier(BaseLACForest):
 
     *Missing values.* NaN needs no imputation. At each split missing rows go to the side that the
     criterion prefers; where a node misses nothing, to the larger child.
+
+    *Categories.* A node orders the categories of its rows by how their classes differ, and tries
+    every cut of that order. A category that a node has not seen goes where missing values go; one
+    that is not in the fit is missing. A column may have 65,535 categories.
 
     *Cross-validation.* scikit-learn cuts any array of the length of X along with X, and so an
     ``X_unlabeled`` that happens to be as long as X. Mark unlabelled rows by ``unlabeled_label`` in
@@ -204,6 +217,7 @@ class LACForestClassifier(BaseLACForest):
         max_samples: int | float | None = None,
         oob_score: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
+        categorical_features: Any = "from_dtype",
         pseudo_cap: float | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         unlabeled_label: Any = None,
@@ -224,6 +238,7 @@ class LACForestClassifier(BaseLACForest):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
         self.pseudo_cap = pseudo_cap
         self.class_weight = class_weight
         self.unlabeled_label = unlabeled_label

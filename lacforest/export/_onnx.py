@@ -76,6 +76,11 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     if input_type not in ("float32", "float64"):
         raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
     trees = find_all_of_forest(forest)
+    if trees.arrays.sets is not None:
+        raise ValueError(
+            "the trees of this forest split categories by sets, which the export to ONNX does not "
+            "support: fit on ordinal or one-hot codes with categorical_features=None"
+        )
     onnx = load_extra("onnx", "onnx")
     helper, types = onnx.helper, onnx.TensorProto
     labels = _label_tensor(onnx, forest.classes_)

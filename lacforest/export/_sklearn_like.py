@@ -72,6 +72,11 @@ def to_sklearn_like(forest: Any) -> dict[str, Any]:
     >>> why_new = explanation[..., forest.new_class_index_]  # doctest: +SKIP
     """
     trees = find_all_of_forest(forest)
+    if trees.arrays.sets is not None:
+        raise ValueError(
+            "the trees of this forest split categories by sets, which arrays of thresholds cannot "
+            "express: explain it by lacforest.inspection.shap_values"
+        )
     return {
         "trees": [_arrays(tree, len(trees)) for tree in trees],
         "internal_dtype": np.float64,

@@ -94,7 +94,7 @@ def plot_tree(
     boxes = []
     for node in shown:
         is_cut_off = view.depth[node] > deepest
-        text = "(...)" if is_cut_off else _text(view, node, features, classes)
+        text = "(...)" if is_cut_off else _text(view, node, features, classes, forest.categories_)
         boxes.append(_draw_box(ax, text, places[node], _shade(view, node, colors), view, node))
         if node > 0:
             _draw_edge(ax, places[_parent(view, node)], places[node], view.phase[node])
@@ -179,13 +179,18 @@ def _shade(view: TreeView, node: int, colors: list[Any]) -> tuple[float, float, 
     return float(mixed[0]), float(mixed[1]), float(mixed[2])
 
 
-def _text(view: TreeView, node: int, features: list[str], classes: list[str]) -> str:
+def _text(
+    view: TreeView, node: int, features: list[str], classes: list[str], categories: Any
+) -> str:
     best = int(view.value[node].argmax())
     lines = []
     if view.children_left[node] >= 0:
         name, cut = features[view.feature[node]], view.threshold[node]
         to_left = view.missing_go_to_left[node]
-        if np.isinf(cut):
+        if view.category_set(node) is not None:
+            known = None if categories is None else categories[view.feature[node]]
+            lines.append(view.conditions(node, name, known)[0])
+        elif np.isinf(cut):
             lines.append(f"{name} is present")
         else:
             lines.append(f"{name} ≤ {cut:.4g}" + (" or missing" if to_left else ""))

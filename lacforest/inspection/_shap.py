@@ -150,7 +150,13 @@ class RankedForest:
         ranks = np.zeros(len(features), dtype=np.uint32)
         by_feature = np.argsort(features, kind="stable")
         used, first = np.unique(features[by_feature], return_index=True)
+        is_categorical = None if arrays.sets is None else arrays.sets.is_categorical
+        self._categorical: list[int] = []
         for feature, places in zip(used, np.split(by_feature, first)[1:], strict=True):
+            if is_categorical is not None and is_categorical[feature]:
+                self._categorical.append(int(feature))
+                ranks[places] = thresholds[places]
+                continue
             self._thresholds[int(feature)], ranks[places] = np.unique(
                 thresholds[places], return_inverse=True
             )
@@ -185,14 +191,17 @@ class RankedForest:
         )
         ranks = self._rank(X)
         calls = [
-            (ranks, nodes, arrays.tree_start, rules, first, end, sums)
+            (ranks, nodes, arrays.tree_start, rules, first, end, sums, arrays.sets)
             for first, end in spans(n_rows, n_threads)
         ]
         wait_for(in_threads(add_shap_values, calls, n_threads))
         return sums / arrays.n_trees, float(means.mean())
 
     def _rank(self, X: Any) -> NDArray[Any]:
-        """Number of thresholds below each value, by feature; the largest number where missing."""
+        """Number of thresholds below each value, by feature; the largest number where missing.
+
+        In columns of categories, which hold codes, the codes.
+        """
         ranks = np.zeros((X.shape[1], X.shape[0]), dtype=self._rank_type)
         n_block = X.shape[0]
         if sparse.issparse(X):
@@ -204,6 +213,11 @@ class RankedForest:
                 column = block[:, feature].astype(np.float64)
                 ranks[feature, rows] = np.searchsorted(thresholds, column)
                 ranks[feature, rows][np.isnan(column)] = np.iinfo(self._rank_type).max
+            for feature in self._categorical:
+                column = block[:, feature]
+                is_missing = np.isnan(column)
+                ranks[feature, rows] = np.where(is_missing, 0, column)
+                ranks[feature, rows][is_missing] = np.iinfo(self._rank_type).max
         return ranks
 
 

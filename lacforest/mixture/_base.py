@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from lacforest._coding.coded_table import code_columns
+from lacforest._input.categories import FROM_DTYPE
 from lacforest._input.labels import check_weight
 from lacforest._input.parameters import check_int, check_level, check_n_jobs
 from lacforest._input.tables import (
@@ -22,6 +23,7 @@ from lacforest._input.tables import (
     check_unlabeled_table,
     column_names,
 )
+from lacforest._input.training_data import code_categories
 from lacforest._tree.ranks import CodedColumns
 from lacforest.mixture._cross_fit import check_scorer, cross_fit_scores
 from lacforest.mixture._forest_scores import forest_scores
@@ -46,6 +48,9 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     theta_: float
     interval_: tuple[float, float] | None
     scores_: Scores
+
+    # Columns of type category are split by sets; see `lacforest._input.categories`.
+    categorical_features: ClassVar[str] = FROM_DTYPE
 
     def __init__(
         self,
@@ -95,6 +100,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
                 "unlabelled rows are required"
             )
         names = column_names(X)
+        categories, (X, X_unlabeled, _) = code_categories(self, X, X_unlabeled, None)
         labeled = check_training_table(self, X)
         unlabeled = check_unlabeled_table(self, X_unlabeled, names)
         weight = check_weight(sample_weight, labeled.shape[0])
@@ -106,7 +112,9 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
                 raise ValueError("sample_weight is zero for every labelled row")
             order = np.concatenate([kept, n_labeled + np.arange(unlabeled.shape[0])])
             n_labeled, weight = len(kept), weight[kept]
-        return RowStack([by_column(labeled), by_column(unlabeled)], order), n_labeled, weight
+        n_categories = None if categories is None else categories.n_categories
+        stack = RowStack([by_column(labeled), by_column(unlabeled)], order, n_categories)
+        return stack, n_labeled, weight
 
     def fit_stack(
         self,

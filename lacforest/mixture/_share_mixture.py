@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from lacforest._coding.coded_table import CodedTable, code_table
+from lacforest._input.categories import FROM_DTYPE
 from lacforest._input.parameters import check_int, check_level, check_n_jobs, share_ratio
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest.mixture._base import MOST_VALUES
@@ -89,6 +90,9 @@ class ShareMixture(BaseEstimator):
     >>> round(mixture.theta_, 1), mixture.known_shares_.round(1).tolist(), mixture.has_shifted_
     (0.4, [0.2, 0.8], True)
     """
+
+    # Columns of type category are split by sets; see `lacforest._input.categories`.
+    categorical_features: ClassVar[str] = FROM_DTYPE
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._contract.deployment import Deployment, find_deployment
-from lacforest._input.labels import Labels, labeled_weights, make_labels
+from lacforest._input.labels import Labels, check_training_labels, labeled_weights, make_labels
 from lacforest._input.tables import (
     RowStack,
     check_unlabeled_table,
@@ -23,7 +23,7 @@ from lacforest._input.tables import (
     fill_masked,
     reject_text,
 )
-from lacforest._input.training_data import TrainingRows, check_training_labels
+from lacforest._input.training_data import TrainingRows
 from lacforest.neural._network_rows import NetworkRows, ValidationRows
 from lacforest.neural._rows import (
     DatasetRows,

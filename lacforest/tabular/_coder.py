@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
 from lacforest.tabular._labels import check_labels, check_target
 from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
-from lacforest.tabular.kinds import CONTENTS, Kind
+from lacforest.tabular.kinds import CODINGS, CONTENTS, Coding, Kind
 
-_VERSION = 2
+_VERSION = 3
+# Readers of version 2 do not know native categories.
+_WITHOUT_NATIVE = 2
 
 
 class CodedTables(NamedTuple):
@@ -39,8 +42,10 @@ class TableCoder:
 
     Parameters
     ----------
-    categories : {"ordinal", "onehot"}, default="ordinal"
-        Code text as its index among the sorted categories, or as one feature per category.
+    categories : {"native", "ordinal", "onehot"}, default="native"
+        Code text as its index among the sorted categories, which the forest takes as categories
+        ("native") or as numbers ("ordinal"); or as one feature per category. "native" takes a
+        column with fewer than 20 rows per category as numbers.
     drop : collection of str
         Columns to leave out.
     text : collection of str
@@ -79,7 +84,7 @@ class TableCoder:
 
     def __init__(
         self,
-        categories: Literal["ordinal", "onehot"] = "ordinal",
+        categories: Coding = "native",
         *,
         drop: Collection[str] = (),
         text: Collection[str] = (),
@@ -88,8 +93,8 @@ class TableCoder:
         dates: bool = False,
         advice: Advice | None = None,
     ) -> None:
-        if categories not in ("ordinal", "onehot"):
-            raise ValueError(f'categories must be "ordinal" or "onehot", got {categories!r}')
+        if categories not in CODINGS:
+            raise ValueError(f"categories must be one of {', '.join(CODINGS)}, got {categories!r}")
         self.options = CoderOptions(
             categories,
             drop=tuple(drop),
@@ -164,9 +169,24 @@ class TableCoder:
         for column in self.columns_:
             if column.kind == "boolean":
                 found[column.name] = ("false", "true")
-            elif column.kind == "text" and column.coding == "ordinal":
+            elif column.kind == "text" and column.coding != "onehot":
                 found[column.name] = column.categories
         return found
+
+    @property
+    def n_categories(self) -> list[int]:
+        """Categories of each feature that the forest takes as categories, 0 of all others."""
+        return [
+            len(column.categories) if column.kind == "text" and column.coding == "native" else 0
+            for column in self.columns_
+            for _ in column.feature_names
+        ]
+
+    def typed(self, X: NDArray[np.float64]) -> Any:
+        """An encoded table as a frame in which native categories are of type category."""
+        frame = load_extra("pandas").DataFrame(X, columns=self.feature_names, copy=False)
+        chosen = [name for name, n in zip(self.feature_names, self.n_categories, strict=True) if n]
+        return frame.astype(dict.fromkeys(chosen, "category"))
 
     def fit_encode(
         self,
@@ -250,11 +270,13 @@ class TableCoder:
             entry: dict[str, Any] = {"name": column.name, "kind": column.kind}
             if column.kind == "text":
                 entry["categories"] = list(column.categories)
+                if column.coding != self.options.categories:
+                    entry["coding"] = column.coding
             if column.kind == "date":
                 entry |= {"parts": list(column.parts), "since": column.since}
             columns.append(entry)
         return {
-            "version": _VERSION,
+            "version": _VERSION if self.options.categories == "native" else _WITHOUT_NATIVE,
             "categories": self.options.categories,
             "columns": columns,
             "dropped": self.dropped_,
@@ -271,7 +293,7 @@ class TableCoder:
                 f"versions up to {_VERSION}: update lacforest"
             )
         dropped, missing = content.get("dropped"), content.get("missing")
-        _require(content.get("categories") in ("ordinal", "onehot"), "categories")
+        _require(content.get("categories") in CODINGS, "categories")
         _require(isinstance(dropped, dict) and _is_texts(list(dropped.values())), "dropped")
         _require(_is_texts(missing), "missing")
         _require(isinstance(content.get("columns"), list) and content["columns"], "columns")
@@ -293,7 +315,7 @@ def _require(condition: Any, what: str) -> None:
         raise TableError(f"its column coding is damaged: {what}")
 
 
-def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:
+def _read_column(entry: Any, coding: Coding) -> Column:
     _require(isinstance(entry, dict) and isinstance(entry.get("name"), str), "name of a column")
     name, kind = entry["name"], entry.get("kind")
     _require(isinstance(kind, str) and kind in CONTENTS, f"kind of column {name!r}")
@@ -304,8 +326,10 @@ def _read_column(entry: Any, coding: Literal["ordinal", "onehot"]) -> Column:
         and bool(categories) == (kind == "text"),
         f"categories of column {name!r}",
     )
+    _require(entry.get("coding", coding) in CODINGS, f"coding of column {name!r}")
     if kind != "date":
-        return Column(name, kind, tuple(categories), coding) if categories else Column(name, kind)
+        own = entry.get("coding", coding)
+        return Column(name, kind, tuple(categories), own) if categories else Column(name, kind)
     parts, since = entry.get("parts"), entry.get("since")
     _require(
         _is_texts(parts)

@@ -13,7 +13,7 @@ from lacforest._utils.extras import load_extra
 from lacforest.tabular._csv import TRUTH
 from lacforest.tabular._dates import ELAPSED, as_stamps, part_of
 from lacforest.tabular.errors import Advice, TableError
-from lacforest.tabular.kinds import Kind
+from lacforest.tabular.kinds import Coding, Kind
 
 # Kinds that pandas infers for a column of Python objects.
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
@@ -174,8 +174,9 @@ class Column:
     kind : {"number", "boolean", "text", "date"}
     categories : tuple of str
         The distinct texts of a column of text, sorted.
-    coding : {"ordinal", "onehot"}
-        Of text: its index among the categories, or one feature per category.
+    coding : {"native", "ordinal", "onehot"}
+        Of text: its index among the categories, or one feature per category. The forest takes
+        the index as a category, or as a number.
     parts : tuple of str
         The parts of a date that become features.
     since : str or None
@@ -185,7 +186,7 @@ class Column:
     name: str
     kind: Kind
     categories: tuple[str, ...] = ()
-    coding: Literal["ordinal", "onehot"] = "ordinal"
+    coding: Coding = "ordinal"
     parts: tuple[str, ...] = ()
     since: str | None = None
 

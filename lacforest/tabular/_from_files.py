@@ -55,10 +55,19 @@ def _bins_of(coder: TableCoder, found: FirstPass) -> list[ColumnBins]:
             bins.append(ColumnBins(found.distinct[column.name], None))
         elif column.kind == "number":
             bins.append(ColumnBins.of(values[~np.isnan(values)], MOST_BINS))
+        elif column.coding == "native" and len(column.categories) <= MOST_BINS:
+            bins.append(ColumnBins(np.arange(len(column.categories), dtype=np.float64), None))
         else:
             # Codes of categories; texts outside the sample count as missing.
             bins.append(find_bins(values, MOST_BINS, None))
     return bins
+
+
+def set_categories(forest: BaseLACForest, coder: TableCoder) -> None:
+    """Tell the forest which features of a fitted coder hold native categories."""
+    if coder.options.categories == "native":
+        chosen = np.flatnonzero(coder.n_categories).tolist()
+        forest.set_params(categorical_features=chosen or None)
 
 
 @contextmanager
@@ -110,7 +119,9 @@ def coded_files(
                 f"{labeled.name} or {unlabeled.name} changed while it was read: {n_rows} rows, "
                 f"then {first}"
             )
-        table = StoredTable(file.codes, bins, has_missing.tolist())
+        # Codes of one byte hold no more categories; columns with more are cut as numbers.
+        n_categories = [n if n <= MOST_BINS else 0 for n in coder.n_categories]
+        table = StoredTable(file.codes, bins, has_missing.tolist(), tuple(n_categories))
         yield StackedSource(table, found.known, found.codes.astype(np.intp), coder.feature_names)
     finally:
         file.close()

@@ -24,7 +24,7 @@ from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
-from lacforest.tabular._from_files import coded_files, fit_source
+from lacforest.tabular._from_files import coded_files, fit_source, set_categories
 from lacforest.tabular._labels import check_shares
 from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import Kind
@@ -152,6 +152,7 @@ class TabularModel:
         # Frames, so that warnings and findings of the fit name the columns. The forest itself takes
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))
+        set_categories(self.forest, coder)
         self.groups = self.calibrator = None
         if self.calibration_size is None:
             self.forest.fit(X, tables.y, X_unlabeled=X_unlabeled)
@@ -216,6 +217,7 @@ class TabularModel:
         coder = copy.copy(self.coder)  # keep the old one if the fit fails
         places = places_of(labeled), places_of(unlabeled)
         with coded_files(coder, places, target, max_memory, folder, encoding) as source:
+            set_categories(self.forest, coder)
             fit_source(self.forest, source, max_memory)
         self.coder, self.target, self.notes = coder, target, coder.notes_
         self.version = __version__

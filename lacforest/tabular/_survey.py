@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from lacforest.tabular._columns import (
 from lacforest.tabular._dates import ELAPSED, HOUR, LENGTH, WEEKDAY, as_stamps, is_span, part_of
 from lacforest.tabular._identifiers import FEW, why_identifier
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
-from lacforest.tabular.kinds import CONTENTS, Kind
+from lacforest.tabular.kinds import CONTENTS, Coding, Kind
 
 Sources = tuple[str, str]
 _MOST_CATEGORIES = 100_000
 # Features of one column that is coded one-hot.
+# Rows per category from which sets were no worse than ordinal codes; with 2 rows per category they
+# were far worse, see docs/guide/categories.rst.
+_ROWS_PER_CATEGORY = 20
 _MOST_FEATURES = 256
 
 
@@ -30,7 +33,7 @@ _MOST_FEATURES = 256
 class CoderOptions:
     """What the user wants of the columns; see `TableCoder`."""
 
-    categories: Literal["ordinal", "onehot"] = "ordinal"
+    categories: Coding = "native"
     drop: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -169,9 +172,12 @@ class Survey:
         if self.options.categories == "onehot" and len(distinct) > _MOST_FEATURES:
             raise TableError(
                 f"column {name!r} has {len(distinct)} categories, too many for one-hot coding: use "
-                f"ordinal categories, or {advice.option('drop', name)}"
+                f"native categories, or {advice.option('drop', name)}"
             )
-        return Column(name, "text", tuple(distinct), self.options.categories)
+        coding = self.options.categories
+        if coding == "native" and n_values < _ROWS_PER_CATEGORY * len(distinct):
+            coding = "ordinal"
+        return Column(name, "text", tuple(distinct), coding)
 
     def _find_parts(self, name: str, pair: tuple[Any, Any]) -> Column | None:
         """The parts of dates that differ between rows; elapsed days are added in `link_dates`."""

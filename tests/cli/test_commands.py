@@ -191,7 +191,7 @@ def test_inspect(run, model):
     assert (outcome.code, outcome.err) == (0, "")
     assert f"by lacforest {__version__}" in outcome.out
     for part in ("target      kind", "classes     ham, spam", "label '<new>'", "0.500 (given)",
-                 "60 labelled, 80 unlabelled", "5 trees", "text, ordinal: Bern, Lima, Oslo, Rome",
+                 "60 labelled, 80 unlabelled", "5 trees", "text, native: Bern, Lima, Oslo, Rome",
                  "number", "boolean"):  # fmt: skip
         assert part in outcome.out
 

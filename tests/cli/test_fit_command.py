@@ -21,7 +21,7 @@ def test_fit(run):
     lines = dict(line.split(maxsplit=1) for line in outcome.out.splitlines())
     assert lines["labelled"] == "60 rows of 2 classes: ham, spam"
     assert lines["unlabelled"] == "80 rows"
-    assert lines["columns"] == "2 of numbers, 1 of true or false, 1 of text (ordinal)"
+    assert lines["columns"] == "2 of numbers, 1 of true or false, 1 of text (native)"
     assert lines["theta"] == "0.500 (given)"
     assert lines["new"].endswith("%), label '<new>'")
     assert lines["forest"] == "5 trees of 4 features"

@@ -276,7 +276,7 @@ def test_drop():
 # ---------------------------------------------------------------------------- JSON
 
 
-@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+@pytest.mark.parametrize("categories", ["native", "ordinal", "onehot"])
 def test_there_and_back(categories):
     coder = TableCoder(categories, drop=["y"], missing=["?"]).fit(LABELLED, DEPLOYED, "kind")
     again = TableCoder.from_dict(json.loads(json.dumps(coder.to_dict())))
@@ -289,7 +289,7 @@ def test_there_and_back(categories):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "has version 3, but this lacforest supports versions up to 2"),
+        ({"version": 4}, "has version 4, but this lacforest supports versions up to 3"),
         ({"version": None}, "damaged: version"),
         ({"categories": "hash"}, "damaged: categories"),
         ({"dropped": {"a": 1}}, "damaged: dropped"),

@@ -18,11 +18,11 @@ def forest(**parameters):
     return LACForestClassifier(**{"n_estimators": 5, "theta": 0.5, "random_state": 0} | parameters)
 
 
-def fitted(categories="ordinal"):
+def fitted(categories="native"):
     return TabularModel(forest(), TableCoder(categories)).fit(LABELLED, "kind", DEPLOYED)
 
 
-@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+@pytest.mark.parametrize("categories", ["native", "ordinal", "onehot"])
 def test_predictions(categories):
     model = fitted(categories)
     found = model.predict(DEPLOYED)
@@ -41,13 +41,13 @@ def test_predictions_keep_the_index():
     assert fitted().predict(few).index.tolist() == [7, 3]
 
 
-@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+@pytest.mark.parametrize("categories", ["native", "ordinal", "onehot"])
 def test_fit_and_predict_at_once(categories):
     found = TabularModel(forest(), TableCoder(categories)).fit_predict(LABELLED, "kind", DEPLOYED)
     assert_frame_equal(found, fitted(categories).predict(DEPLOYED))
 
 
-@pytest.mark.parametrize("categories", ["ordinal", "onehot"])
+@pytest.mark.parametrize("categories", ["native", "ordinal", "onehot"])
 def test_there_and_back(tmp_path, categories):
     model = fitted(categories)
     model.save(tmp_path / "model.lac")
@@ -61,7 +61,7 @@ def test_there_and_back(tmp_path, categories):
 def test_the_default_forest_and_coder():
     model = TabularModel()
     assert model.forest.get_params() == LACForestClassifier().get_params()
-    assert model.coder.options.categories == "ordinal"
+    assert model.coder.options.categories == "native"
 
 
 def test_unfitted(tmp_path):

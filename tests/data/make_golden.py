@@ -14,17 +14,21 @@ from pathlib import Path
 import numpy as np
 
 from lacforest import LACExtraTreesClassifier
-from lacforest._model.forest_files import VERSION
 from lacforest.mixture import RankMixture, ThetaEstimator
 
 HERE = Path(__file__).parent
 
 
-def make_forest():
+def make_forest(replace=lambda X, first: X, **parameters):
+    """`replace` may change the labelled rows of each class (0, 1) and the new rows (2)."""
     rng = np.random.default_rng(2025)
     X = np.vstack([rng.normal(size=(20, 3)), np.array([3, 0, 0]) + rng.normal(size=(20, 3))])
     deployed = np.vstack([X[::2], np.array([1.5, 4, 0]) + rng.normal(size=(20, 3))])
     deployed[::6, 2] = np.nan
+    X = np.vstack([replace(X[:20], 0), replace(X[20:], 1)])
+    deployed = np.vstack(
+        [replace(deployed[:10], 0), replace(deployed[10:20], 1), replace(deployed[20:], 2)]
+    )
     forest = LACExtraTreesClassifier(
         n_estimators=3,
         theta=RankMixture(level=0.8, n_bootstrap=20),
@@ -32,6 +36,7 @@ def make_forest():
         class_weight={"cat": 1.5},
         new_label="neither",
         random_state=7,
+        **parameters,
     )
     return forest.fit(X, np.repeat(["cat", "dog"], 20), X_unlabeled=deployed)
 
@@ -51,9 +56,8 @@ def plain_parameters(forest):
     return parameters
 
 
-def main():
-    forest, queries = make_forest(), make_queries()
-    forest.save(HERE / f"forest-v{VERSION}.lac")
+def write_golden(forest, queries, version):
+    forest.save(HERE / f"forest-v{version}.lac")
     facts = {
         "queries": [
             [None if value != value else value for value in row] for row in queries.tolist()
@@ -71,8 +75,8 @@ def main():
         "parameters": plain_parameters(forest),
     }
     # `parameters` contains dicts and None, and only values that JSON supports.
-    (HERE / f"forest-v{VERSION}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (HERE / f"forest-v{version}.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    write_golden(make_forest(), make_queries(), 4)

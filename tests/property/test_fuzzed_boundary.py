@@ -36,6 +36,7 @@ from lacforest._tree.ranks import (
     rank_codes,
 )
 from lacforest._tree.row_hash import bootstrap_rows, row_shares, row_words, sample_rows
+from lacforest._tree.sets import CategorySets
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import (
@@ -131,9 +132,23 @@ def score_out_of_bag(**parts):
     out_of_bag_sums(table, rules, stop=StopSignal(), pool=ScratchPool(), **parts)
 
 
-def code_and_walk(columns, n_codes, has_missing):
-    coded = CodedColumns(columns, n_codes, has_missing)
+def code_and_walk(columns, n_codes, has_missing, is_categorical):
+    coded = CodedColumns(columns, n_codes, has_missing, is_categorical)
     grow_on(**(table_parts(weighted=False) | {"columns": coded}))
+
+
+def walk_by_sets(**parts):
+    """Send rows down trees of which every node splits by the first set of its tree."""
+    sets = CategorySets(**parts)
+    nodes = nodes_of(NODE)
+    nodes["threshold"] = 0.0
+    trees = {"node_bytes": nodes.view(np.uint8), "tree_start": STARTS.copy(), "sets": sets}
+    find_leaves(rows_of_values(), leaves=np.zeros((N_ROWS, 2), np.int32), **trees)
+    columns, sums = CodedColumns(**column_parts()), np.zeros(N_ROWS)
+    add_coded_values(columns, node_values=np.arange(8.0), first_row=0, sums=sums, **trees)
+    shap = shap_parts()
+    shap["node_bytes"].view(TERM_NODE)["cut"] = 0
+    add_shap_values(**shap, sets=sets)
 
 
 def draw_cuts(values):
@@ -213,7 +228,15 @@ CALLS = {
     "add_shap_values": lambda: (add_shap_values, shap_parts()),
     "GrowthTable": lambda: (grow_on, table_parts(weighted=False)),
     "GrowthTable, weighted": lambda: (grow_on, table_parts(weighted=True)),
-    "CodedColumns": lambda: (code_and_walk, column_parts()),
+    "CodedColumns": lambda: (
+        code_and_walk,
+        column_parts() | {"is_categorical": np.array([0, 1], np.uint8)},
+    ),
+    "CategorySets": lambda: (
+        walk_by_sets,
+        {"is_categorical": np.ones(2, np.uint8), "tree_start": np.array([0, 2, 4])}
+        | {"words": np.array([1 << 32, 255, 1 << 32, 3], np.uint64)},
+    ),
     "ColumnValues": lambda: (draw_cuts, {"values": [np.arange(float(N_ROWS))] * 2}),
     "TreeLimits": lambda: (
         limit_growth,
@@ -281,8 +304,8 @@ CALLS = {
 }
 
 
-# Grown trees come from Python nowhere; rules, pools and signals are arguments of the calls above.
-OBJECTS = {"GrowthRules", "GrownTree", "ScratchPool", "StopSignal"}
+# Grown trees and sets come from Python nowhere; rules, pools and signals are arguments of calls.
+OBJECTS = {"GrowingSets", "GrowthRules", "GrownTree", "ScratchPool", "StopSignal"}
 
 
 def test_every_compiled_function_is_called():

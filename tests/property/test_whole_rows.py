@@ -75,7 +75,7 @@ def test_rows_of_other_columns_are_refused():
         ColumnValues(values[:2], columns)
 
 
-@pytest.mark.parametrize("reason", ["65 columns", "two bytes", "missing"])
+@pytest.mark.parametrize("reason", ["65 columns", "two bytes", "missing", "categories"])
 def test_tables_without_whole_rows(reason):
     """They are searched by columns: the trees are the same with and without the columns."""
     rng = np.random.default_rng(1)
@@ -87,9 +87,13 @@ def test_tables_without_whole_rows(reason):
         codes = [column.copy() for column in columns.columns]
         codes[1][::5] = columns.n_codes[1]
         columns = CodedColumns(codes, columns.n_codes, [0, 1, 0])
+    if reason == "categories":
+        columns = CodedColumns(columns.columns, columns.n_codes, columns.has_missing, [0, 1, 0])
     classes = np.sort(rng.integers(0, 3, 50)).astype(np.uint16)
     rest = (GiniCriterion(), TreeLimits(max_features=3), classes, 3)
     by_columns = grow(columns, ColumnValues(values), *rest)
     with_columns = grow(columns, ColumnValues(values, columns), *rest)
     for one, other in zip(by_columns, with_columns, strict=True):
         assert_array_equal(one.nodes, other.nodes)
+        assert_array_equal(one.sets, other.sets)
+    assert (sum(len(tree.sets) for tree in with_columns) > 0) == (reason == "categories")

@@ -55,8 +55,8 @@ def grow_randomly(tree, open_nodes, rows, rule, seed, max_features, search_on):
     """Grow with one random cut per drawn feature: one word for the feature, one for the cut."""
     draws = FeatureDraws(len(rows.values[0]), seed)
 
-    def cuts(rows, members, feature):
-        return random_cut_of_feature(rows, members, feature, draws.stream.word())
+    def cuts(rows, members, feature, rule):
+        return random_cut_of_feature(rows, members, feature, rule, draws.stream.word())
 
     grow(tree, open_nodes, rows, rule, draws, max_features, search_on, cuts)
 
@@ -106,6 +106,7 @@ def grow_extra_trees(
         classes=[*problem.codes.tolist(), *[problem.n_known] * n_unlabeled],
         weights=[*problem.row_weights.tolist(), *[1] * n_unlabeled],
         n_known=problem.n_known,
+        n_categories=problem.n_categories,
     )
     totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
     tau = problem.max_features

@@ -117,6 +117,7 @@ def grow_forest(
         classes=[*problem.codes.tolist(), *[problem.n_known] * n_unlabeled],
         weights=[*problem.row_weights.tolist(), *[1] * n_unlabeled],
         n_known=problem.n_known,
+        n_categories=problem.n_categories,
     )
     scale = 1.0 if rate is None else rate
     totals = Totals(problem.theta, scale * sum(rows.weights[:n_labeled]), scale * n_unlabeled)

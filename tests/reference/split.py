@@ -1,9 +1,10 @@
 """The best cut of a node by exhaustive search (Eqns 4 to 6)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from reference.categories import cuts_of_categories, random_cut_of_categories
 from reference.criterion import Totals, augmented_reduction, gini_reduction
 
 # A cut replaces the best one so far only if its reduction is larger by more than this.
@@ -20,6 +21,7 @@ class Rows:
     classes: list  # codes 0..n_known-1; n_known = unlabelled, later pseudo-labelled
     weights: list
     n_known: int
+    n_categories: dict = field(default_factory=dict)  # by feature, where values are categories
 
     def counts(self, members):
         """Rows of each class by weight, the unlabelled ones last."""
@@ -53,6 +55,12 @@ class AugmentedRule:
     gamma: float
     min_leaf: int = 1
 
+    @property
+    def known_mass(self):
+        """Unlabelled rows that a labelled row stands for."""
+        totals = self.totals
+        return (1 - totals.theta) * totals.n_unlabeled / totals.n_labeled
+
     def worth_searching(self, counts):
         # Without unlabelled rows R_C is undefined; without labelled rows no cut changes it.
         return sum(counts[:-1]) > 0 and counts[-1] > 0 and sum(counts) >= 2 * self.min_leaf
@@ -71,6 +79,8 @@ class AugmentedRule:
 
 class GiniRule:
     """The objective of Step II; every cut between two values is feasible."""
+
+    known_mass = 1.0
 
     def worth_searching(self, counts):
         return sum(count > 0 for count in counts) > 1
@@ -95,8 +105,11 @@ def midway(low, high):
     return middle if low <= middle < high else low
 
 
-def cuts_of_feature(rows, members, feature):
+def cuts_of_feature(rows, members, feature, rule):
     """Candidates in the order of preference in ties."""
+    if feature in rows.n_categories:
+        yield from cuts_of_categories(rows, members, feature, rule.known_mass)
+        return
     column = [rows.values[row][feature] for row in members]
     present = sorted({value for value in column if not math.isnan(value)})
     some_missing = any(math.isnan(value) for value in column)
@@ -109,11 +122,14 @@ def cuts_of_feature(rows, members, feature):
             yield Cut(feature, threshold, missing_left=True)
 
 
-def random_cut_of_feature(rows, members, feature, word):
+def random_cut_of_feature(rows, members, feature, rule, word):
     """One cut, at a share word / 2**64 of the way from the smallest to the largest value.
 
     Missing values are tried on both sides; if there is only one distinct value, they go right.
     """
+    if feature in rows.n_categories:
+        yield from random_cut_of_categories(rows, members, feature, rule.known_mass, word)
+        return
     column = [rows.values[row][feature] for row in members]
     present = [value for value in column if not math.isnan(value)]
     some_missing = len(present) < len(column)
@@ -148,7 +164,7 @@ def best_cut(rows, members, rule, drawn_features, max_features, search_on, cuts=
         if feature is None:
             break
         n_drawn += 1
-        for cut in cuts(rows, members, feature):
+        for cut in cuts(rows, members, feature, rule):
             left, right = (rows.counts(side) for side in cut.part(rows, members))
             if not rule.feasible(left, right):
                 continue

@@ -1,0 +1,368 @@
+"""Categorical columns of a fit: which they are, and the ranks that stand for their categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from lacforest._input.tables import column_names, fill_masked
+from lacforest._utils.printable import shown
+
+# Two bytes per code, one code for missing values.
+MOST_CATEGORIES = 65_535
+# Whole numbers up to here are distinct as float64.
+_MOST_NUMBER = 2**53
+FROM_DTYPE = "from_dtype"
+_FEW_CODES = 1 << 20
+
+
+@dataclass(frozen=True)
+class ColumnLevels:
+    """One column of one table: its distinct values, and which of them each row has.
+
+    Attributes
+    ----------
+    levels : array of str objects or float64
+    codes : int array of shape (n_rows,)
+        Place of each row's value among the levels; -1 = missing.
+    """
+
+    levels: NDArray[Any]
+    codes: NDArray[np.intp]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the categories are text; else they are numbers."""
+        return bool(self.levels.dtype == object)
+
+
+@dataclass(frozen=True)
+class TableCategories:
+    """The categories of every column of a fit, in ascending order. Their ranks stand for them.
+
+    Attributes
+    ----------
+    columns : tuple of arrays or None
+        Text (of type object) or float64; None where the column holds numbers.
+    """
+
+    columns: tuple[NDArray[Any] | None, ...]
+
+    @classmethod
+    def of_ranks(cls, n_categories: Sequence[int]) -> TableCategories | None:
+        """Categories that are their own ranks; None where all columns hold numbers."""
+        if not any(n_categories):
+            return None
+        return cls(tuple(np.arange(n, dtype=np.float64) if n else None for n in n_categories))
+
+    @property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Which columns hold categories."""
+        return np.array([column is not None for column in self.columns])
+
+    @property
+    def n_categories(self) -> tuple[int, ...]:
+        """Categories of each column; 0 where it holds numbers."""
+        return tuple(0 if column is None else len(column) for column in self.columns)
+
+    def encode(self, table: Any, name: str, levels: dict[int, ColumnLevels] | None = None) -> Any:
+        """The table with ranks in place of categories; NaN where missing, or not in the fit.
+
+        Parameters
+        ----------
+        table : array or frame with the columns of the fit
+        name : str
+            Of the table, in messages.
+        levels : dict of ColumnLevels, optional
+            The columns of categories, if they have been read already.
+        """
+        table = as_table(table)
+        replaced = {}
+        for feature, known in enumerate(self.columns):
+            if known is not None:
+                where = _where(table, feature, name)
+                own = read_levels(table, feature, where) if levels is None else levels[feature]
+                if len(own.levels) and len(known) and own.is_text != (known.dtype == object):
+                    kinds = ("text", "numbers") if own.is_text else ("numbers", "text")
+                    raise ValueError(
+                        f"{where} holds {kinds[0]}, but its categories in fit were {kinds[1]}"
+                    )
+                replaced[feature] = _ranks(own, known)
+        return _replace_columns(table, replaced)
+
+
+def as_table(table: Any) -> Any:
+    """A frame as it is; nested lists as an array that keeps text and numbers apart."""
+    if hasattr(table, "columns") and not callable(table.columns):
+        return table
+    if isinstance(table, list | tuple):
+        table = np.array(table, dtype=object)
+    return fill_masked(table)
+
+
+def find_categories(
+    categorical_features: Any, tables: Sequence[tuple[str, Any]]
+) -> tuple[TableCategories | None, dict[str, Any]]:
+    """The categories of all tables of a fit, and these tables with ranks in their place.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", array-like of bool, int or str, or None
+    tables : sequence of (name, table)
+        X comes first; names are for messages.
+
+    Returns
+    -------
+    categories : TableCategories or None
+        None where no column is categorical.
+    tables : dict of str to table
+    """
+    chosen = categorical_columns(categorical_features, tables[0][1])
+    if not chosen.any():
+        return None, dict(tables)
+    for source, table in tables:
+        if sparse.issparse(table):
+            raise TypeError(
+                f"{source} is sparse, and categorical_features need a dense table: use "
+                f"{source}.toarray(), or one-hot codes without categorical_features"
+            )
+    dense = [(source, as_table(table)) for source, table in tables]
+    for _, table in dense:
+        # A table of another width is refused by the checks that follow.
+        if getattr(table, "ndim", 2) != 2 or table.shape[1] != len(chosen):
+            return None, dict(tables)
+    columns: list[NDArray[Any] | None] = [None] * len(chosen)
+    levels: dict[str, dict[int, ColumnLevels]] = {source: {} for source, _ in dense}
+    for feature in np.flatnonzero(chosen).tolist():
+        for source, table in dense:
+            levels[source][feature] = read_levels(table, feature, _where(table, feature, source))
+        columns[feature] = _distinct(
+            [(_where(table, feature, source), levels[source][feature]) for source, table in dense]
+        )
+    found = TableCategories(tuple(columns))
+    return found, {source: found.encode(table, source, levels[source]) for source, table in dense}
+
+
+def code_tables(
+    categorical_features: Any, X: Any, X_unlabeled: Any, control: Any
+) -> tuple[TableCategories | None, tuple[Any, Any, Any]]:
+    """The categories of the tables of a fit; X, X_unlabeled and control with ranks in their place.
+
+    Control is a pair of table and labels. What is no such pair is left to later checks.
+    """
+    tables = [("X", X)]
+    if X_unlabeled is not None:
+        tables.append(("X_unlabeled", X_unlabeled))
+    is_pair = isinstance(control, tuple | list) and len(control) == 2
+    if is_pair:
+        tables.append(("X_known of control", control[0]))
+    categories, coded = find_categories(categorical_features, tables)
+    if is_pair:
+        control = (coded["X_known of control"], control[1])
+    return categories, (coded["X"], coded.get("X_unlabeled"), control)
+
+
+def categorical_columns(given: Any, X: Any) -> NDArray[np.bool_]:
+    """Which columns of X hold categories, by the parameter `categorical_features`."""
+    table = X if sparse.issparse(X) else as_table(X)
+    shape: Any = getattr(table, "shape", ())
+    n_features = int(shape[1]) if len(shape) == 2 else 0
+    chosen = np.zeros(n_features, dtype=bool)
+    if given is None or n_features == 0:
+        return chosen
+    if isinstance(given, str):
+        if given != FROM_DTYPE:
+            raise ValueError(
+                f'categorical_features must be "{FROM_DTYPE}", None, or a list of names, places '
+                f"or a mask of columns, got {given!r}"
+            )
+        for feature, dtype in enumerate(_dtypes(table)):
+            chosen[feature] = str(dtype).lower().startswith(("categor", "enum"))
+        return chosen
+    wanted = np.asarray(given)
+    if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "biuUO"):
+        raise ValueError(
+            "categorical_features must be a vector of names, places or booleans, got "
+            f"{shown(given)}"
+        )
+    if wanted.dtype.kind == "b":
+        if len(wanted) != n_features:
+            raise ValueError(
+                f"categorical_features is a mask of {len(wanted)} columns, but X has {n_features}"
+            )
+        return wanted.copy()
+    if wanted.dtype.kind in "UO":
+        return _chosen_by_name(wanted.tolist(), table, chosen)
+    outside = wanted[(wanted < 0) | (wanted >= n_features)] if wanted.size else wanted
+    if len(outside):
+        raise ValueError(
+            f"categorical_features names column {outside[0]}, but X has columns 0 to "
+            f"{n_features - 1}"
+        )
+    chosen[wanted.astype(np.intp)] = True
+    return chosen
+
+
+def _chosen_by_name(wanted: list[Any], table: Any, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    names = column_names(table)
+    if names is None:
+        raise ValueError(
+            "categorical_features holds names of columns, but X is not a frame with names: pass "
+            "their places"
+        )
+    unknown = [shown(name) for name in wanted if name not in names]
+    if unknown:
+        raise ValueError(
+            f"categorical_features names columns that X does not have: {', '.join(unknown[:5])}"
+        )
+    for name in wanted:
+        chosen[names.index(name)] = True
+    return chosen
+
+
+def _dtypes(table: Any) -> list[Any]:
+    dtypes = getattr(table, "dtypes", None)
+    return [] if dtypes is None else list(dtypes)
+
+
+def _where(table: Any, feature: int, name: str) -> str:
+    names = column_names(table)
+    return f"column {feature if names is None else shown(names[feature])} of {name}"
+
+
+def read_levels(table: Any, feature: int, where: str) -> ColumnLevels:
+    """Distinct values of a column that are text or numbers; `where` names it in messages."""
+    is_declared = False
+    if hasattr(table, "iloc"):
+        column = table.iloc[:, feature]
+        is_declared = str(column.dtype) == "category"
+        column = column if is_declared else column.astype("category")
+        values, codes = column.cat.categories.to_numpy(), column.cat.codes.to_numpy()
+        # A type may declare categories that no row has.
+        present = np.unique(codes[codes >= 0])
+        place = np.full(len(values) + 1, -1)  # the last one for missing values, whose code is -1
+        place[present] = np.arange(len(present))
+        values, codes = values[present], place[codes]
+    else:
+        if isinstance(table, np.ndarray):
+            column = table[:, feature]
+        else:
+            is_declared = str(_dtypes(table)[feature]).lower().startswith(("categor", "enum"))
+            column = np.array(table[:, feature].to_list(), dtype=object)
+        values, codes = _factorize(column)
+    return ColumnLevels(_checked_levels(values, where, is_declared), codes)
+
+
+def _factorize(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Distinct values and their places in a plain column; -1 where it is missing."""
+    present = np.flatnonzero(column == column) if column.dtype.kind in "fiu" else column[:0]
+    numbers = column[present] if len(present) else column[:0]
+    # Codes of categories are small whole numbers: counting is faster than sorting.
+    if len(present) and numbers.min() >= 0 and numbers.max() < _FEW_CODES:
+        whole = numbers.astype(np.intp)
+        if (whole == numbers).all():
+            values = np.flatnonzero(np.bincount(whole))
+            place_of = np.empty(values[-1] + 1, dtype=np.intp)
+            place_of[values] = np.arange(len(values))
+            codes = np.full(len(column), -1)
+            codes[present] = place_of[whole]
+            return values, codes
+    if column.dtype.kind != "O":
+        values, codes = np.unique(column, return_inverse=True)
+        n_values = int((values == values).sum())  # NaN comes last
+        return values[:n_values], np.where(codes < n_values, codes, -1)
+    places: dict[Any, int] = {}
+    codes = np.array(
+        [
+            -1 if value is None or value != value else places.setdefault(value, len(places))
+            for value in column.tolist()
+        ],
+        dtype=np.intp,
+    )
+    values = np.empty(len(places), dtype=object)
+    values[:] = list(places)
+    return values, codes
+
+
+def _checked_levels(values: NDArray[Any], where: str, is_declared: bool) -> NDArray[Any]:
+    """Categories as text or as float64. Numbers that no type declares as categories are codes."""
+    is_number = values.dtype.kind in "biuf"
+    if not is_number and all(isinstance(value, str) for value in values):
+        return np.array([str(value) for value in values], dtype=object)
+    is_number = is_number or all(
+        isinstance(value, int | float | np.number | np.bool_) for value in values
+    )
+    if not is_number:
+        odd = next(value for value in values if not isinstance(value, str))
+        raise ValueError(
+            f"{where} has categories that are neither all text nor all numbers, such as "
+            f"{shown(odd)}: convert them to text"
+        )
+    numbers = values.astype(np.float64)
+    if np.isinf(numbers).any():
+        raise ValueError(f"{where} has an infinite category: replace it")
+    if not is_declared:
+        wrong = numbers[~((numbers >= 0) & (numbers <= _MOST_NUMBER) & (numbers % 1 == 0))]
+        if len(wrong):
+            raise ValueError(
+                f"{where} is categorical and holds {wrong[0]:g}: codes of categories are whole "
+                "numbers from 0 on, and NaN where they are missing"
+            )
+    return numbers
+
+
+def _distinct(columns: Sequence[tuple[str, ColumnLevels]]) -> NDArray[Any]:
+    """The categories of a column in all tables, in ascending order.
+
+    Parameters
+    ----------
+    columns : sequence of (where, ColumnLevels)
+        The column in each table, and its name in messages.
+    """
+    filled = [(where, own) for where, own in columns if len(own.levels)]
+    for where, own in filled[1:]:
+        if own.is_text != filled[0][1].is_text:
+            raise ValueError(
+                f"{where} holds {'text' if own.is_text else 'numbers'}, but {filled[0][0]} does "
+                "not: its categories must be of one kind"
+            )
+    if not filled:
+        return np.zeros(0)
+    distinct = {level for _, own in filled for level in own.levels.tolist()}
+    if len(distinct) > MOST_CATEGORIES:
+        raise ValueError(
+            f"{columns[0][0]} has {len(distinct)} categories, and at most {MOST_CATEGORIES} are "
+            "possible: drop it if it only tells rows apart, or merge rare categories"
+        )
+    return np.array(sorted(distinct), dtype=filled[0][1].levels.dtype)
+
+
+def _ranks(own: ColumnLevels, known: NDArray[Any]) -> NDArray[np.float64]:
+    if np.array_equal(own.levels, known):
+        return np.where(own.codes < 0, np.nan, own.codes)
+    rank_of = {category: rank for rank, category in enumerate(known.tolist())}
+    ranks = [float(rank_of.get(level, np.nan)) for level in own.levels.tolist()]
+    return np.array([*ranks, np.nan])[own.codes]
+
+
+def _replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
+    """The table with other columns in some places; the original is left as it is."""
+    if hasattr(table, "iloc"):
+        copy = table.copy(deep=False)
+        for feature, ranks in columns.items():
+            copy.isetitem(feature, ranks)
+        return copy
+    if isinstance(table, np.ndarray):
+        is_float = table.dtype.kind == "f"
+        copy = table.astype(table.dtype if is_float else object)
+        for feature, ranks in columns.items():
+            copy[:, feature] = ranks
+        return copy
+    names = list(table.columns)
+    series = [type(table[:, f])(names[f], ranks) for f, ranks in columns.items()]
+    return table.with_columns(series)

@@ -1,0 +1,37 @@
+"""Categories of a node: an order in which cuts of a column without order are scanned."""
+
+from lacforest._tree.types cimport (
+    CodeRange, FeatureStatistics, NodeSearch, Split, Workspace, code_t, count_t, uint64_t
+)
+
+
+# The node's rows by category and class, as cells in an order of the categories. `codes` are those
+# of the rows, `span` their range; the codes of the result are places in the order. A row of class k
+# has a mass of known_mass, one of the last class a mass of 1. `cells` is work.categories.cells.
+cdef FeatureStatistics order_categories(
+    const NodeSearch* search,
+    const code_t* codes,
+    const CodeRange* span,
+    double known_mass,
+    count_t* cells,
+) noexcept nogil
+
+# The place of a random cut among the ordered categories, and the sums of the cells up to it.
+cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil
+
+# Keep the categories of the cut that has just become the best.
+cdef void keep_categories(Workspace* work, Split* best) noexcept nogil
+
+
+cdef inline code_t n_set_members(
+    const Split* best, const code_t* kept, const code_t** members
+) noexcept nogil:
+    """The categories of the best cut on the side that missing rows are not on.
+
+    Return 0 where all categories of the column are: the cut divides present and missing rows.
+    """
+    members[0] = kept
+    if best.missing_left:
+        members[0] = kept + best.n_left_categories
+        return best.n_categories - best.n_left_categories
+    return 0 if best.n_left_categories == best.n_categories else best.n_left_categories

@@ -1,0 +1,1 @@
+# Other compiled modules cimport its functions: Python sees an empty module.

@@ -1,0 +1,281 @@
+"""Categories of a node: an order in which cuts of a column without order are scanned.
+
+With P_c the distribution of a category over the classes and N_c its mass, categories are ordered
+along the first principal direction of the P_c weighted by N_c (Coppersmith, Hong and Hosking 1999).
+With two classes that is the order of their shares, in which the best of all sets is a cut (Breiman
+et al. 1984) for every impurity that is concave in the shares.
+
+The direction is found by a few rounds of the power method, from the class whose share differs most
+between categories. A direction that is not exact gives other candidates, not wrong ones.
+
+A random cut is drawn uniformly between the smallest and the largest score. Random sets, regardless
+of classes, were less accurate with many categories; see docs/guide/categories.rst.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memset
+
+from lacforest._tree.statistics cimport are_few_cells, count_row, fill_cells
+from lacforest._tree.types cimport (
+    CategoryScratch, CodeRange, FeatureStatistics, NodeSearch, ScoredCategory, Split, Workspace,
+    check, code_t, count_t
+)
+
+cdef enum:
+    N_ROUNDS = 3             # of the power method: too few to overflow without normalising
+    FEW = 16                 # categories up to which insertion sorts fastest
+
+
+cdef inline bint _is_before(
+    const ScoredCategory* first, const ScoredCategory* second
+) noexcept nogil:
+    """By score, then by code: no two categories tie."""
+    if first.score != second.score:
+        return first.score < second.score
+    return first.code < second.code
+
+
+cdef int _compare(const void* first, const void* second) noexcept nogil:
+    if _is_before(<const ScoredCategory*> first, <const ScoredCategory*> second):
+        return -1
+    return 1
+
+
+cdef inline void _sort(ScoredCategory* order, code_t n_present) noexcept nogil:
+    cdef ScoredCategory moved
+    cdef int64_t i, j
+    if n_present > FEW:
+        qsort(order, n_present, sizeof(ScoredCategory), _compare)
+        return
+    for i in range(1, <int64_t> n_present):
+        moved = order[i]
+        j = i
+        while j > 0 and _is_before(&moved, order + j - 1):
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = moved
+
+
+cdef inline void _count_sparsely(
+    const NodeSearch* search, const code_t* codes, code_t missing, count_t* counts
+) noexcept nogil:
+    """List the categories of the node as rows have them, with counts of their rows by class.
+
+    slot needs no clearing: an entry counts only if `order` has the code in that place.
+    """
+    cdef CategoryScratch* scratch = &search.work.categories
+    cdef int64_t n_classes = search.work.n_classes
+    cdef code_t n_present = 0
+    cdef code_t slot, code
+    cdef int64_t i
+    for i in range(search.n_rows):
+        code = codes[i]
+        if code == missing:
+            continue
+        slot = scratch.slot[code]
+        if slot >= n_present or scratch.order[slot].code != code:
+            slot = n_present
+            scratch.slot[code] = slot
+            scratch.order[slot].code = code
+            scratch.order[slot].score = 0.0
+            memset(counts + slot * n_classes, 0, n_classes * sizeof(count_t))
+            n_present += 1
+        count_row(search.work, search.start + i, counts + slot * n_classes)
+    scratch.n_present = n_present
+    _sort(scratch.order, n_present)      # by code: all scores are equal
+
+
+cdef inline void _list_counted(
+    Workspace* work, const CodeRange* span, const count_t* counts
+) noexcept nogil:
+    """List the categories with rows, where each category between low and high has counts."""
+    cdef CategoryScratch* scratch = &work.categories
+    cdef int64_t n_classes = work.n_classes
+    cdef code_t n_present = 0
+    cdef code_t code
+    cdef count_t n_rows
+    cdef int64_t k
+    for code in range(span.low, span.high + 1):
+        n_rows = 0
+        for k in range(n_classes):
+            n_rows += counts[k]
+        if n_rows > 0:
+            scratch.slot[code] = code - span.low
+            scratch.order[n_present].code = code
+            n_present += 1
+        counts += n_classes
+    scratch.n_present = n_present
+
+
+cdef inline double _find_shares(
+    const count_t* counts, int64_t n_classes, double known_mass, double* shares
+) noexcept nogil:
+    """Shares of the classes in the mass of a category, which is returned."""
+    cdef double mass = 0.0
+    cdef double per_mass
+    cdef int64_t k
+    for k in range(n_classes):
+        shares[k] = <double> counts[k]
+        if k < n_classes - 1:
+            shares[k] *= known_mass
+        mass += shares[k]
+    if mass > 0.0:
+        per_mass = 1.0 / mass
+        for k in range(n_classes):
+            shares[k] *= per_mass
+    return mass
+
+
+cdef inline void _center_shares(CategoryScratch* scratch, int64_t n_classes) noexcept nogil:
+    """Subtract the mean of the shares, by mass; set the direction to the class of most variance.
+
+    The score of each category is its mass.
+    """
+    cdef const ScoredCategory* order = scratch.order
+    cdef double* mean = scratch.mean
+    cdef double* variance = scratch.next_direction
+    cdef double* shares
+    cdef double total = 0.0
+    cdef int64_t k
+    cdef int64_t widest = 0
+    cdef code_t c
+    memset(mean, 0, n_classes * sizeof(double))
+    memset(variance, 0, n_classes * sizeof(double))
+    for c in range(scratch.n_present):
+        total += order[c].score
+        for k in range(n_classes):
+            mean[k] += order[c].score * scratch.shares[c * n_classes + k]
+    for k in range(n_classes):
+        mean[k] /= total if total > 0.0 else 1.0
+    for c in range(scratch.n_present):
+        shares = scratch.shares + c * n_classes
+        for k in range(n_classes):
+            shares[k] -= mean[k]
+            variance[k] += order[c].score * shares[k] * shares[k]
+    for k in range(n_classes):
+        scratch.direction[k] = 0.0
+        if variance[k] > variance[widest]:
+            widest = k
+    scratch.direction[widest] = 1.0
+
+
+cdef inline double _along(
+    const double* shares, const double* direction, int64_t n_classes
+) noexcept nogil:
+    cdef double along = 0.0
+    cdef int64_t k
+    for k in range(n_classes):
+        along += shares[k] * direction[k]
+    return along
+
+
+cdef inline void _score_by_direction(CategoryScratch* scratch, int64_t n_classes) noexcept nogil:
+    """Scores along the direction in which shares differ most. The score before is the mass."""
+    cdef ScoredCategory* order = scratch.order
+    cdef double* direction = scratch.direction
+    cdef double* following = scratch.next_direction
+    cdef const double* shares
+    cdef double weight
+    cdef int64_t k
+    cdef int32_t _r
+    cdef code_t c
+    _center_shares(scratch, n_classes)
+    for _r in range(N_ROUNDS):
+        memset(following, 0, n_classes * sizeof(double))
+        for c in range(scratch.n_present):
+            shares = scratch.shares + c * n_classes
+            weight = order[c].score * _along(shares, direction, n_classes)
+            for k in range(n_classes):
+                following[k] += weight * shares[k]
+        memcpy(direction, following, n_classes * sizeof(double))
+    for c in range(scratch.n_present):
+        order[c].score = _along(scratch.shares + c * n_classes, direction, n_classes)
+
+
+cdef inline void _score(
+    CategoryScratch* scratch, const count_t* counts, int64_t n_classes, double known_mass
+) noexcept nogil:
+    """Score the categories of the node, which are listed in the order of their codes."""
+    cdef double* shares
+    cdef double mass
+    cdef code_t c
+    for c in range(scratch.n_present):
+        shares = scratch.shares + c * n_classes
+        mass = _find_shares(
+            counts + scratch.slot[scratch.order[c].code] * n_classes, n_classes, known_mass, shares
+        )
+        scratch.order[c].score = shares[1] if n_classes == 2 else mass
+    if n_classes > 2:
+        _score_by_direction(scratch, n_classes)
+
+
+cdef FeatureStatistics order_categories(
+    const NodeSearch* search,
+    const code_t* codes,
+    const CodeRange* span,
+    double known_mass,
+    count_t* cells,
+) noexcept nogil:
+    cdef Workspace* work = search.work
+    cdef CategoryScratch* scratch = &work.categories
+    cdef const count_t* counts = <const count_t*> scratch.counts
+    cdef int64_t n_classes = work.n_classes
+    cdef FeatureStatistics statistics
+    cdef code_t c
+    if are_few_cells((<int64_t> (span.high - span.low) + 1) * n_classes, search.n_rows):
+        counts = <const count_t*> work.cells
+        fill_cells(search, codes, span, <count_t*> work.cells)
+        _list_counted(work, span, counts)
+    else:
+        _count_sparsely(search, codes, span.missing, <count_t*> scratch.counts)
+    check(scratch.n_present >= 1)
+    if scratch.n_present > 2:            # two have one cut, whatever their order
+        _score(scratch, counts, n_classes, known_mass)
+        _sort(scratch.order, scratch.n_present)
+    for c in range(scratch.n_present):
+        memcpy(
+            cells + c * n_classes,
+            counts + scratch.slot[scratch.order[c].code] * n_classes,
+            n_classes * sizeof(count_t),
+        )
+    statistics.codes.low = 0
+    statistics.codes.high = scratch.n_present - 1
+    statistics.codes.missing = scratch.n_present
+    statistics.codes.n_missing = span.n_missing
+    statistics.in_cells = True
+    statistics.cells = cells
+    statistics.keys = NULL
+    statistics.n_keys = 0
+    return statistics
+
+
+cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil:
+    cdef const CategoryScratch* scratch = &work.categories
+    cdef const count_t* cells = <const count_t*> scratch.cells
+    cdef const ScoredCategory* order = scratch.order
+    cdef code_t n_present = scratch.n_present
+    cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
+    cdef double low = order[0].score
+    cdef double high = order[n_present - 1].score
+    cdef double threshold = low + share * (high - low)
+    cdef code_t last = 0
+    cdef code_t c
+    cdef int32_t k
+    if n_present > 2 and low < high:
+        while last + 2 < n_present and order[last + 1].score <= threshold:
+            last += 1
+    elif n_present > 2:
+        last = <code_t> (share * (n_present - 1))
+    for c in range(last + 1):
+        for k in range(work.n_classes):
+            left_counts[k] += cells[c * work.n_classes + k]
+    return last
+
+
+cdef void keep_categories(Workspace* work, Split* best) noexcept nogil:
+    cdef code_t c
+    best.n_categories = work.categories.n_present
+    best.n_left_categories = best.cut.last + 1
+    for c in range(best.n_categories):
+        work.categories.best[c] = work.categories.order[c].code
