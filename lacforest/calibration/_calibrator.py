@@ -376,10 +376,9 @@ class NoveltyCalibrator(BaseEstimator):
     # ------------------------------------------------------------------ checks
 
     def _check_fresh(self, X: ArrayLike) -> None:
-        """Refuse rows of the fit: more of them than equal rows that happen to occur twice."""
+        """Refuse rows of the fit: more of them than equal rows of two samples that both vary."""
         found = np.isin(fingerprints(X), self._fitted_rows)
         n_rows, n_calibration = len(found), len(self.calibration_scores_)
-        # How often equal rows occur is known from the calibration rows only, so both samples vary.
         chance = (self._coincidence * n_calibration + 1.0) / (n_calibration + 2.0)
         noise = 3.0 * np.sqrt(chance * (1.0 - chance) * (n_rows + n_rows**2 / n_calibration))
         if int(found.sum()) > n_rows * chance + noise:

@@ -138,12 +138,12 @@ class Loop(Frozen):
         flagged = np.flatnonzero(self.forest.predict(batch) == self.forest.new_label_)
         if len(flagged) < FEWEST_ROWS:
             return
-        self._group(batch[flagged])
-        if self._name_largest_group(batch, flagged, ask):
-            self.forest.set_params(**self.groups.next_fit(self.forest))
+        groups = self._group(batch[flagged])
+        if self._name_largest_group(groups, batch, flagged, ask):
+            self.forest.set_params(**groups.next_fit(self.forest))
             self.forest.fit(self.X, self.y, X_unlabeled=unlabeled)
 
-    def _group(self, rows: NDArray[np.float64]) -> None:
+    def _group(self, rows: NDArray[np.float64]) -> NewClassGroups:
         score = self.forest.novelty_score(rows)
         if self.groups is None:
             self.groups = NewClassGroups().fit(
@@ -151,12 +151,16 @@ class Loop(Frozen):
             )
         else:
             self.groups.update(rows, score)
+        return self.groups
 
     def _name_largest_group(
-        self, batch: NDArray[np.float64], flagged: NDArray[np.intp], ask: Person
+        self,
+        groups: NewClassGroups,
+        batch: NDArray[np.float64],
+        flagged: NDArray[np.intp],
+        ask: Person,
     ) -> bool:
         """Let a person label the rows nearest to the centre of the largest group."""
-        groups = self.groups
         if groups.group_sizes_[0] < FEWEST_ROWS:
             return False
         members = np.flatnonzero(groups.labels_ == 0)
@@ -196,7 +200,7 @@ def measure_stream(
         for day, rows in enumerate(stream.batches):
             if day > 0:
                 found |= _judge(strategy, X, y, rows, stream, f"arrival {day}")
-            strategy.learn(X[rows], lambda places, rows=rows: y[rows][places])
+            strategy.learn(X[rows], y[rows].__getitem__)
             found |= _judge(strategy, X, y, rows, stream, f"evening {day}")
         measured[name] = found | _means(found) | {"asked": float(strategy.n_asked)}
     return measured

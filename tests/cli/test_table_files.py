@@ -200,7 +200,11 @@ def test_what_only_arrow_refuses(tmp_path):
         list(iter_table(path, {"a": "number"}))
 
 
-@pytest.mark.parametrize("content", [b"nonsense", gzip.compress(b"a,b\n" + b"1,2\n" * 9)[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"nonsense", gzip.compress(b"a,b\n" + b"1,2\n" * 9)[:-9]],
+    ids=["nonsense", "cut off"],
+)
 def test_damaged_gzip(tmp_path, content):
     (tmp_path / "a.csv.gz").write_bytes(content)
     with pytest.raises(TableError, match=r"a\.csv\.gz cannot be read"):

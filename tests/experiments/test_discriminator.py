@@ -19,7 +19,8 @@ def toy():
 def test_it_learns_with_the_theta_of_the_forests(toy):
     given = (toy.X_labeled, toy.y_labeled)
     recipe = DiscriminatorForest(3, 1).fit(*given, X_unlabeled=toy.X_unlabeled)
-    forest = LACForestClassifier(2, random_state=3).fit(*given, X_unlabeled=toy.X_unlabeled)
+    forest = LACForestClassifier(2, known_shares="labeled", random_state=3)
+    forest.fit(*given, X_unlabeled=toy.X_unlabeled)
     assert recipe.theta_ == forest.theta_
     assert evaluate(recipe, toy.X_unlabeled, toy.y_unlabeled, -1)["accuracy"] > 0.85
     assert recipe.classes_[recipe.new_class_index_] == -1

@@ -110,7 +110,9 @@ def test_weights_change_the_training():
 
 def test_theta_is_estimated_with_the_weights_of_rows_but_not_of_classes():
     weight = np.where(np.arange(len(y)) % 2, 5.0, 1.0)
-    forest = small_forest(theta=BestBin(n_bootstrap=0), epochs=1, class_weight={1: 9.0})
+    forest = small_forest(
+        theta=BestBin(n_bootstrap=0), known_shares="labeled", epochs=1, class_weight={1: 9.0}
+    )
     forest.fit(X, y, X_unlabeled=U, sample_weight=weight)
     alone = clone(forest.theta_estimator_)
     assert forest.theta_ == alone.fit(X, U, weight).theta_
