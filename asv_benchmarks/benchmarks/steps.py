@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from benchmarks import common
 from lacforest._coding.coded_table import code_table
-from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy, pseudo_labels
+from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entropy
 from lacforest._growing.run import Grower
-from lacforest._growing.steps import deepen, explore
+from lacforest._growing.steps import deepen, explore, label
 from lacforest._input.training_data import check_training_rows
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 
@@ -39,9 +39,8 @@ class Steps:
         self.rows, _ = check_training_rows(forest, data.X, data.y, None, data.X_unlabeled)
         self.grower, self.explore_plan, refine_plan = prepare(forest, self.rows, data.theta)
         self.explored = explore(self.grower, self.explore_plan)
-        marked = pseudo_labels(self.explored.scores, data.theta)
-        self.refine_plan = replace(refine_plan, takes_part=marked)
-        self.n_marked = int(marked.sum())
+        self.refine_plan = refine_plan
+        self.pseudo = label(self.grower, self.explored, 1.0, data.theta, None)
 
     def time_coding(self, name):
         code_table(self.rows.table, 1)
@@ -50,7 +49,7 @@ class Steps:
         explore(self.grower, self.explore_plan)
 
     def time_step_two(self, name):
-        deepen(self.grower, self.refine_plan, self.explored, self.n_marked)
+        deepen(self.grower, self.refine_plan, self.explored, self.pseudo)
 
 
 class Split:

@@ -253,7 +253,9 @@ def test_nothing_to_explore(refinement):
 
 @pytest.mark.parametrize(("n_rows", "n_trees"), [(10_000, 300), (10_001, 150)])
 def test_many_rows_need_fewer_trees(n_rows, n_trees):
-    forest = LACExtraTreesClassifier(n_explorers=1, theta=0.5, max_samples=50, max_depth=2)
+    forest = LACExtraTreesClassifier(
+        n_explorers=5, theta=0.5, max_samples=50, max_depth=2, random_state=0
+    )
     rng = np.random.default_rng(0)
     table = rng.normal(size=(n_rows, 2))
     forest.fit(table[:5000], np.arange(5000) % 2, X_unlabeled=table[5000:])
