@@ -109,7 +109,6 @@ TEXT_IN_PANDAS = {
     "mixed": lambda n: np.array([1.5, "red"] * (n // 2), dtype=object),
     "string": lambda n: pd.array(["red"] * n, dtype="string"),
     "arrow": lambda n: pd.array(["red"] * n, dtype="string[pyarrow]"),
-    "category": lambda n: pd.Categorical(["red"] * n),
     "datetime": lambda n: pd.date_range("2020", periods=n),
     "timedelta": lambda n: pd.timedelta_range("1 day", periods=n),
     "list": lambda n: [[1, 2]] * n,
@@ -130,8 +129,6 @@ def test_pandas_columns_that_are_not_numbers_are_named(kind):
 
 TEXT_IN_POLARS = {
     "String": pl.Series("kind", ["red"] * len(X)),
-    "Categorical": pl.Series("kind", ["red"] * len(X), dtype=pl.Categorical),
-    "Enum": pl.Series("kind", ["red"] * len(X), dtype=pl.Enum(["red"])),
     "Binary": pl.Series("kind", [b"red"] * len(X)),
     "List": pl.Series("kind", [[1, 2]] * len(X)),
     "Date": pl.Series("kind", pd.date_range("2020", periods=len(X))).cast(pl.Date),
