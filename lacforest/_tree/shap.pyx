@@ -26,7 +26,9 @@ from libc.string cimport memcpy, memset
 
 from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
 from lacforest._tree.shap_long cimport add_long_term
-from lacforest._tree.shap_path cimport mark_rows, open_children, step_to, step_up
+from lacforest._tree.shap_path cimport (
+    mark_rows, open_children, prepare_wide_loops, step_to, step_up
+)
 from lacforest._tree.shap_unit cimport (
     add_column, add_term, evaluate_term, find_masks, number_keys, prepare_term, spread_values
 )
@@ -37,6 +39,8 @@ from lacforest._tree.types cimport (
 from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
+
+prepare_wide_loops()
 
 cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep

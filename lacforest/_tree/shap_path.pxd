@@ -1,9 +1,20 @@
 """The way from the root of a tree to a node, and what rows do on it."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from lacforest._tree.sets cimport in_set, is_on_categories
 from lacforest._tree.types cimport TermNode, TermPath, TreeSets, rank_t
+
+cdef extern from "wide_loops.h" nogil:
+    void prepare_wide_loops() noexcept
+    void mark_narrow(
+        const uint16_t* ranks, uint16_t shift, uint16_t cut, uint16_t if_right, uint16_t if_left,
+        const uint16_t* before, uint16_t* after, int64_t n_rows,
+    ) noexcept
+    void mark_long(
+        const uint32_t* ranks, uint32_t shift, uint32_t cut, uint16_t if_right, uint16_t if_left,
+        const uint16_t* before, uint16_t* after, int64_t n_rows,
+    ) noexcept
 
 cdef inline void step_up(TermPath* path) noexcept nogil:
     """Take the last edge of the path back."""
@@ -86,5 +97,7 @@ cdef inline void mark_rows(
             )
         return
     cut = <rank_t> (node.cut + shift)
-    for i in range(n_rows):
-        after[i] = before[i] | (if_right if <rank_t> (column[i] + shift) > cut else if_left)
+    if rank_t is uint16_t:
+        mark_narrow(column, shift, cut, if_right, if_left, before, after, n_rows)
+    else:
+        mark_long(column, shift, cut, if_right, if_left, before, after, n_rows)

@@ -7,6 +7,15 @@ from lacforest._tree.types cimport (
     KEY_BITS, KEY_POINTS, UNITS_TOGETHER, RowBlock, TermPath, TermTables, TermUnit, UnitGroup
 )
 
+cdef extern from "wide_loops.h" nogil:
+    void add_four_slots(
+        const double* values, int64_t value_stride, const uint16_t* slots, int64_t slot_stride,
+        int64_t n_rows, double* sums,
+    ) noexcept
+    void add_places(
+        const double* values, const uint16_t* place, int32_t n_slots, double* sums
+    ) noexcept
+
 cdef enum:
     CHUNK = 256             # masks that a term is evaluated for at a time: within L1
     NO_SLOT = 0xFFFF
@@ -134,17 +143,7 @@ cdef inline void evaluate_term(
 
 cdef inline void add_term(TermUnit* unit) noexcept nogil:
     """Add to each slot the values of its mask."""
-    cdef double[KEY_BITS] sums      # a local array lets the compiler add two at a time
-    cdef const double* source
-    cdef double* target = unit.values
-    cdef int32_t i, c
-    for i in range(unit.n_slots):
-        source = unit.term_values + unit.place[i] * KEY_BITS
-        for c in range(KEY_BITS):
-            sums[c] = target[c] + source[c]
-        for c in range(KEY_BITS):
-            target[c] = sums[c]
-        target += KEY_BITS
+    add_places(unit.term_values, unit.place, unit.n_slots, unit.values)
 
 
 cdef inline void add_column(int32_t feature, UnitGroup* group, TermUnit* unit) noexcept nogil:
@@ -157,13 +156,6 @@ cdef inline void add_column(int32_t feature, UnitGroup* group, TermUnit* unit) n
     unit.column_of[feature] = n_columns
     features[n_columns] = feature
     group.n_columns[group.n_units] += 1
-
-
-cdef inline const double* _values_of(
-    const UnitGroup* group, const uint16_t* slots, int32_t u
-) noexcept nogil:
-    """Values of the slot of a row in a unit; `slots` is at the row."""
-    return group.values + u * group.value_stride + slots[u * group.slot_stride] * KEY_BITS
 
 
 cdef inline void _spread_columns(UnitGroup* group, const RowBlock* block) noexcept nogil:
@@ -197,15 +189,7 @@ cdef inline void _spread_columns(UnitGroup* group, const RowBlock* block) noexce
 
 cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept nogil:
     """Add to each row the values of its slots in all units, and empty the group."""
-    cdef const uint16_t* slots = group.slots
-    cdef double[KEY_BITS] sums
-    cdef const double* one
-    cdef const double* two
-    cdef const double* three
-    cdef const double* four
-    cdef double* target = block.sums
-    cdef int64_t _i
-    cdef int32_t c, u
+    cdef int32_t u
     if not group.is_narrow:
         _spread_columns(group, block)
         return
@@ -213,13 +197,7 @@ cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept
     for u in range(group.n_units, UNITS_TOGETHER):
         memset(group.values + u * group.value_stride, 0, KEY_BITS * sizeof(double))
         memset(group.slots + u * group.slot_stride, 0, block.n_rows * sizeof(uint16_t))
-    for _i in range(block.n_rows):
-        one, two = _values_of(group, slots, 0), _values_of(group, slots, 1)
-        three, four = _values_of(group, slots, 2), _values_of(group, slots, 3)
-        for c in range(KEY_BITS):
-            sums[c] = ((one[c] + two[c]) + three[c]) + four[c]
-        for c in range(KEY_BITS):
-            target[c] += sums[c]
-        slots += 1
-        target += block.sum_stride
+    add_four_slots(
+        group.values, group.value_stride, group.slots, group.slot_stride, block.n_rows, block.sums
+    )
     group.n_units = 0
