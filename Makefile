@@ -28,8 +28,9 @@ help:  ## Show this help
 demo: $(VENV)/.ready-cli  ## Fit a forest on a small example, print the results and write a report
 	$(RUN) lacforest demo
 
-first-visit: $(VENV)/.ready-cli $(VENV)/.ready-visit  ## Play the first visit of a new user on two real tables
+first-visit: $(VENV)/.ready-cli $(VENV)/.ready-visit  ## Play the first visit and the first months of a new user
 	$(RUN) python tools/first_visit.py
+	$(RUN) python tools/three_months.py
 
 # Files of tests run in two processes; TEST_JOBS=0 runs them in one, which a debugger needs.
 TEST_JOBS ?= 2
