@@ -100,8 +100,8 @@ class LACExtraTreesClassifier(BaseLACForest):
         Whether to predict each labelled row by the trees whose samples left it out, which needs
         `max_samples`. Known rows only: how many new rows are found shows elsewhere.
     warm_start : bool, default=False
-        Whether a fit keeps the trees of the one before and grows only those that `n_estimators` asks
-        for beyond them. See Notes.
+        Whether a fit keeps the trees of the one before and grows only those that `n_estimators`
+        asks for beyond them. See Notes.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column, as in `LACForestClassifier`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
@@ -146,11 +146,12 @@ n_features_in_, feature_names_in_
     ``expit(4 logit(s) + b)``, with s clipped to [0.001, 0.999] and b such that shares have the mean
     theta. Known classes share the rest by the votes of the trees on pseudo-labels.
 
-    With ``warm_start=True`` a second fit on the same data with more `n_estimators` adds trees of Step
-    II. Theta, the trees of Step I, pseudo-labels and shares of classes stay those of the first fit.
-    With ``refinement="hard"`` the forest is, bit for bit, that of one fit of all trees; otherwise
-    one fit would draw labels by the votes of more trees. What may change between the two fits is as
-    in `LACForestClassifier`.
+    With ``warm_start=True`` a second fit on the same data with more `n_estimators` adds trees of
+    Step II. Theta, the trees of Step I, pseudo-labels and the shares that labels are drawn from
+    stay those of the first fit, which should therefore have a hundred trees or more. With
+    ``refinement="hard"`` the forest is, bit for bit, that of one fit of all trees; otherwise one
+    fit would find shares by the votes of more trees. What may change between the two fits is as in
+    `LACForestClassifier`.
 
     Examples
     --------

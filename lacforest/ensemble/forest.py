@@ -74,8 +74,8 @@ class LACForestClassifier(BaseLACForest):
         Whether to predict each labelled row by the trees whose samples left it out, which needs
         `bootstrap` or `max_samples`. Known rows only: how many new rows are found shows elsewhere.
     warm_start : bool, default=False
-        Whether a fit keeps the trees of the one before and grows only those that `n_estimators` asks
-        for beyond them. See Notes.
+        Whether a fit keeps the trees of the one before and grows only those that `n_estimators`
+        asks for beyond them. See Notes.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column. Columns with more distinct values are divided at their quantiles.
         None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255

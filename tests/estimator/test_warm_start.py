@@ -9,6 +9,7 @@ from sklearn.base import clone
 from two_blobs import U, X, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
+from lacforest._growing.soft_labels import SoftLabels
 from lacforest.mixture import RankMixture
 
 FORESTS = [
@@ -99,12 +100,25 @@ def test_step_one_stays_where_it_has_trees_of_its_own(forest):
 
 def test_kinds_of_added_trees_alternate_as_in_one_fit():
     # One tree is on pseudo-labels, two are one of each kind: the second draws labels by the first.
-    forest = warm(FORESTS[3].set_params(max_samples=None), 1, 2)
-    two = fit(clone(FORESTS[3]), 2)
+    base = clone(FORESTS[3]).set_params(max_samples=None)
+    forest, two = warm(base, 1, 2), fit(clone(base), 2)
     assert trees(forest) == trees(two)
     for n_estimators in (3, 4):
         fit(forest, n_estimators)
     assert len(forest.estimators_) == 4
+
+
+def test_every_tree_draws_labels_by_a_seed_of_its_own(monkeypatch):
+    seeds = []
+    draw = SoftLabels.draw
+    monkeypatch.setattr(
+        SoftLabels, "draw", lambda soft, seed: seeds.append(seed) or draw(soft, seed)
+    )
+    base = clone(FORESTS[5]).set_params(max_samples=None)
+    fit(clone(base), 16)
+    expected, seeds = seeds, []
+    warm(base, 7, 16)
+    assert seeds == expected
 
 
 @each_forest
@@ -126,8 +140,7 @@ def test_theta_is_estimated_once(monkeypatch):
 
 
 def test_shares_that_have_moved_still_weigh_rows():
-    shares = {"a": 0.9, "b": 0.1} if y.dtype.kind == "U" else [0.9, 0.1]
-    base = LACForestClassifier(5, theta=0.5, known_shares=shares, random_state=0)
+    base = LACForestClassifier(5, theta=0.5, known_shares=[0.9, 0.1], random_state=0)
     one, several = fit(clone(base), 12), warm(base, 5, 12)
     assert trees(several, 5) == trees(one, 5)
     assert_array_equal(several.known_shares_, one.known_shares_)
@@ -204,7 +217,8 @@ def test_other_parameters_are_refused(name, value):
 
 
 def test_equal_parameters_are_the_same():
-    base = LACForestClassifier(5, theta=RankMixture(), known_shares=np.array([0.5, 0.5]))
+    shares = np.array([0.5, 0.5])
+    base = LACForestClassifier(5, theta=RankMixture(), known_shares=shares, random_state=0)
     forest = warm(base, 5).set_params(theta=RankMixture(), known_shares=np.array([0.5, 0.5]))
     assert len(fit(forest, 6).estimators_) == 6
 
