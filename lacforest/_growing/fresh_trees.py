@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +35,31 @@ class TreeKinds:
         Trees on drawn labels.
     keeps_hard : bool
         Whether the trees on pseudo-labels predict as well.
+    draws : bool
+        Whether the variant has trees on drawn labels, at least once there are two trees.
     """
 
     n_hard: int
     n_drawn: int
     keeps_hard: bool
+    draws: bool
 
     @classmethod
     def of(cls, refinement: str, n_trees: int) -> TreeKinds:
         """The trees of a variant: "hard", "sampled" or "both"."""
         if refinement == "hard":
-            return cls(n_trees, 0, True)
+            return cls(n_trees, 0, True, False)
         if refinement == "sampled":
-            return cls(n_trees, n_trees, False)
+            return cls(n_trees, n_trees, False, True)
         n_hard = (n_trees + 1) // 2
-        return cls(n_hard, n_trees - n_hard, True)
+        return cls(n_hard, n_trees - n_hard, True, True)
+
+    @classmethod
+    def added(cls, refinement: str, n_before: int, n_trees: int) -> TreeKinds:
+        """The trees that a forest of n_before trees lacks; shares of classes are known by then."""
+        before, all_trees = cls.of(refinement, n_before), cls.of(refinement, n_trees)
+        n_hard = all_trees.n_hard - before.n_hard if all_trees.keeps_hard else 0
+        return replace(all_trees, n_hard=n_hard, n_drawn=all_trees.n_drawn - before.n_drawn)
 
 
 def refine_fresh(
@@ -57,22 +69,30 @@ def refine_fresh(
     pseudo: PseudoLabels,
     kinds: TreeKinds,
     label_seeds: NDArray[np.uint64],
+    soft: Any = None,
 ) -> Refinement:
-    """Fresh trees of both kinds, those on pseudo-labels first."""
+    """Fresh trees of both kinds, those on pseudo-labels first.
+
+    Labels are drawn from `soft`, the shares of classes that an earlier fit found, or from the votes
+    of the trees on pseudo-labels.
+    """
     totals = grower.totals
-    trees = grower.grow(pseudo.plan(plan.take_trees(0, kinds.n_hard)))
-    hard = freeze(totals, trees, totals.labeled_total + pseudo.n_per_tree)
-    if kinds.n_drawn == 0:
-        return hard
-    soft = grower.soften(explored.scores, explored.criterion.theta, trees, hard.arrays)
-    first = kinds.n_hard if kinds.keeps_hard else 0
-    drawn = refine_on_drawn_labels(
-        grower, plan.take_trees(first), DrawnLabels(soft, label_seeds[first:])
-    )
-    if not kinds.keeps_hard:
-        return drawn
+    parts = []
+    if kinds.n_hard > 0:
+        trees = grower.grow(pseudo.plan(plan.take_trees(0, kinds.n_hard)))
+        hard = freeze(totals, trees, totals.labeled_total + pseudo.n_per_tree)
+        if kinds.draws and soft is None:
+            soft = grower.soften(explored.scores, explored.criterion.theta, trees, hard.arrays)
+        if kinds.keeps_hard:
+            parts.append(hard)
+    if kinds.n_drawn > 0:
+        first = kinds.n_hard if kinds.keeps_hard else 0
+        drawn = DrawnLabels(soft, label_seeds[first:])
+        parts.append(refine_on_drawn_labels(grower, plan.take_trees(first), drawn))
     return Refinement(
-        join_forests(hard.arrays, drawn.arrays), np.concatenate([hard.decrease, drawn.decrease])
+        reduce(join_forests, [part.arrays for part in parts]),
+        np.concatenate([part.decrease for part in parts]),
+        soft,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._growing.plan import TreePlan, n_pseudo_labels, pseudo_label_cap
-from lacforest._growing.run import CollectedTrees, join_sets, split_before
+from lacforest._growing.run import CollectedTrees, join_sets, join_trees, split_before
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.training_data import RowTotals
 from lacforest._model.arrays import ForestArrays
@@ -46,6 +46,14 @@ class Exploration:
         """Whether every tree is its root alone."""
         return bool((np.diff(self.trees.tree_start) == 1).all())
 
+    def after(self, first: int) -> Exploration:
+        """The trees from `first` on, with the scores by all of them."""
+        if first == 0:
+            return self
+        own = self.trees.take(first, len(self.trees.tree_start) - 1)
+        nodes = slice(len(self.thresholds) - len(own.nodes), None)
+        return replace(self, trees=own, thresholds=self.thresholds[nodes])
+
 
 @dataclass(frozen=True)
 class PseudoLabels:
@@ -76,13 +84,23 @@ class PseudoLabels:
         return replace(plan, takes_part=self.marked, max_unlabeled=self.most_per_tree)
 
 
-def explore(grower: TreeGrower, plan: TreePlan) -> Exploration:
-    """Grow the trees of Step I and score the unlabelled rows by them."""
+def explore(grower: TreeGrower, plan: TreePlan, before: Exploration | None = None) -> Exploration:
+    """Grow the trees of Step I and score the unlabelled rows by them.
+
+    Where an earlier fit has grown the first trees of the plan, only the others are grown; rows are
+    scored by all of them.
+    """
     criterion = plan.criterion
     if not isinstance(criterion, AugmentedGiniCriterion):
         raise TypeError("Step I grows by augmented Gini impurity")
-    trees = grower.grow(plan)
+    n_before = 0 if before is None else len(before.trees.tree_start) - 1
+    if before is not None and n_before == len(plan.seeds):
+        return before
+    trees = grower.grow(plan.take_trees(n_before))
     thresholds = grower.coded.settle_cuts(trees.nodes, plan.random_cuts)
+    if before is not None:
+        trees = join_trees([before.trees, trees])
+        thresholds = np.concatenate([before.thresholds, thresholds])
     scores = grower.score(trees, criterion)
     return Exploration(trees, thresholds, criterion, scores)
 
@@ -118,10 +136,13 @@ class Refinement:
     arrays : ForestArrays
     decrease : float64 array of shape (n_trees, n_features)
         Decrease of Gini impurity per row, by tree and feature.
+    soft : column of SoftLabels or None
+        Shares of classes in the unlabelled rows, where trees drew labels from them.
     """
 
     arrays: ForestArrays
     decrease: NDArray[np.float64]
+    soft: Any = None
 
 
 @dataclass(frozen=True)
@@ -137,14 +158,40 @@ class GrownForest:
         Average augmented score of each unlabelled row (Eqn 7).
     marked : bool array of shape (n_unlabeled,)
         Rows with a pseudo-label.
-    importances : float64 array of shape (n_features,)
+    decrease : float64 array of shape (n_trees, n_features)
+        Decrease of impurity, by tree and feature: one line per tree, or per tree of either step
+        where the trees of Step I do not predict.
+    exploration : Exploration or None
+        What Step I found; None in a plain forest.
+    soft : column of SoftLabels or None
+        See `Refinement`.
     """
 
     predicting: ForestArrays
     exploring: ForestArrays | None
     scores: NDArray[np.float64]
     marked: NDArray[np.bool_]
-    importances: NDArray[np.float64]
+    decrease: NDArray[np.float64]
+    exploration: Exploration | None = None
+    soft: Any = None
+
+    @property
+    def n_trees(self) -> int:
+        """Trees that predict."""
+        return self.predicting.n_trees
+
+    @property
+    def importances(self) -> NDArray[np.float64]:
+        """Importance of each feature."""
+        return mean_importances(self.decrease)
+
+    def after(self, before: GrownForest) -> GrownForest:
+        """These trees behind those of an earlier fit, which stay as they are."""
+        return replace(
+            self,
+            predicting=join_forests(before.predicting, self.predicting),
+            decrease=np.concatenate([before.decrease, self.decrease]),
+        )
 
 
 def refine_plain(grower: TreeGrower, plan: TreePlan) -> GrownForest:
@@ -161,7 +208,7 @@ def refine_plain(grower: TreeGrower, plan: TreePlan) -> GrownForest:
         None,
         np.zeros(0),
         np.zeros(0, dtype=bool),
-        mean_importances(refined.decrease),
+        refined.decrease,
     )
 
 
@@ -223,7 +270,7 @@ def drop_last_class(nodes: NDArray[Any], leaf_values: NDArray[np.float32]) -> ND
 
 
 def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
-    """The trees of two forests of the same classes, without trees of Step I, in one forest."""
+    """The trees of two forests of the same classes and totals in one forest."""
     n_classes = first.n_classes
     nodes = np.concatenate([first.nodes, second.nodes])
     own = nodes["left"][len(first.nodes) :]
@@ -235,6 +282,7 @@ def join_forests(first: ForestArrays, second: ForestArrays) -> ForestArrays:
         tree_start=np.concatenate([first.tree_start, len(first.nodes) + second.tree_start[1:]]),
         leaf_values=np.concatenate([first.leaf_values, second.leaf_values[n_classes:]]),
         n_explored=np.concatenate([first.n_explored, second.n_explored]),
+        explored_counts=np.concatenate([first.explored_counts, second.explored_counts]),
         sets=join_sets([first.sets, second.sets]),
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_scalar
 
 from lacforest.calibration._selection import check_rate, conformal_p_values
@@ -89,6 +88,8 @@ def _hold_out(
     labels: NDArray[Any], size: float | int, random: np.random.RandomState
 ) -> NDArray[np.bool_]:
     """The calibration rows, drawn by class. Classes of one row stay in the fit."""
+    from sklearn.model_selection import train_test_split  # slow to import
+
     if isinstance(size, float):
         check_rate("calibration_size", size)
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
 
 _TINY = 1e-9
 
@@ -26,6 +25,8 @@ def new_probability_curve(
     theta : float
         Share of new rows among the unlabelled ones.
     """
+    from sklearn.isotonic import IsotonicRegression  # slow to import
+
     scores = np.concatenate([known, unlabeled])
     is_unlabeled = np.repeat([0.0, 1.0], [len(known), len(unlabeled)])
     weights = np.repeat([1.0 / len(known), 1.0 / len(unlabeled)], [len(known), len(unlabeled)])

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.parameters import check_int
@@ -188,6 +187,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         self, rows: NDArray[np.float64], mapped: NDArray[np.float64], score: ArrayLike | None
     ) -> NDArray[np.intp]:
         """Group of each row: by the tree for the surest rows, by the nearest centre for others."""
+        from sklearn.cluster import KMeans  # slow to import
+
         n_rows = len(rows)
         if self.n_groups != "auto" and self.n_groups > n_rows:
             raise ValueError(f"n_groups={self.n_groups} groups cannot be made of {n_rows} rows")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
-from sklearn.metrics import adjusted_rand_score
 
 # Cuts of labelled rows that are tried, as a multiple of the number of classes.
 _MOST_CUTS = 3
@@ -108,6 +107,8 @@ def typical_gap(
     The mean of two guesses: where the tree of labelled rows has to be cut to give their classes,
     and the median distance of a class to the nearest other one.
     """
+    from sklearn.metrics import adjusted_rand_score  # slow to import
+
     tree = WardTree.of(rows)
     gaps = tree.gaps()
     n_classes = len(class_means)

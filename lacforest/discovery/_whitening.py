@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.covariance import LedoitWolf
 from sklearn.utils import check_array
 
 from lacforest._input.fingerprints import fingerprints
@@ -62,6 +61,8 @@ def find_whitening(
     Columns are first divided by their ranges, so that units do not matter. Missing values are
     replaced by the median of labelled rows, which leaves a row without an opinion in that column.
     """
+    from sklearn.covariance import LedoitWolf  # slow to import
+
     with_value = ~np.isnan(X).all(axis=0)
     fill = np.zeros(X.shape[1])
     fill[with_value] = np.nanmedian(X[:, with_value], axis=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from lacforest._utils.callbacks import report_to_callbacks
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.fitted import FittedForest
+from lacforest.ensemble.warm_start import EarlierFit, find_earlier, remember
 
 # Fitted attributes of `oob_score`.
 _OUT_OF_BAG = ("oob_score_", "oob_decision_function_")
@@ -56,12 +58,16 @@ class BaseLACForest(FittedForest):
     max_samples: int | float | None
     max_bins: Any
     oob_score: bool
+    warm_start: bool
     max_features: Any
     max_depth: int | None
     min_samples_split: int
     min_samples_leaf: int
     random_state: Any
     verbose: int
+
+    # Of a fit with `warm_start`: what the next one goes on from.
+    _earlier: EarlierFit | None = None
 
     @keyword_only_fit
     @report_to_callbacks
@@ -103,17 +109,24 @@ class BaseLACForest(FittedForest):
                 self, X, y, sample_weight, X_unlabeled, control=control
             )
             coded = code_table(rows.table, self.n_jobs, self.max_bins)
-            entropy = draw_entropy(self.random_state)
+            earlier = find_earlier(self, rows, labels, coded) if self.warm_start else None
+            entropy = draw_entropy(self.random_state) if earlier is None else earlier.entropy
             deployment = None
-            if rows.n_unlabeled > 0:
+            if earlier is not None:
+                deployment = earlier.deployment_of(rows)
+            elif rows.n_unlabeled > 0:
                 deployment = find_deployment(
                     theta, self.known_shares, rows, labels.known, coded, entropy, self.n_jobs
                 )
-                rows = deployment.rows
-            grower = Grower(rows, coded, self.n_jobs, self.verbose)
-            plan = self._grow(grower, labels, deployment, entropy)
+            weighted = rows if deployment is None else deployment.rows
+            grower = Grower(weighted, coded, self.n_jobs, self.verbose)
+            plan, grown = self._grow(grower, labels, deployment, entropy, earlier)
+            if earlier is not None:
+                self._earlier = replace(earlier, grown=grown)
+            elif self.warm_start:
+                self._earlier = remember(self, rows, labels, coded, entropy, deployment, grown)
             if self.oob_score:
-                self._judge_out_of_bag(plan, rows)
+                self._judge_out_of_bag(plan, weighted)
         return self
 
     def _grow(
@@ -122,25 +135,29 @@ class BaseLACForest(FittedForest):
         labels: Labels,
         deployment: Deployment | None,
         entropy: NDArray[np.uint32],
-    ) -> TreePlan:
+        earlier: EarlierFit | None = None,
+    ) -> tuple[TreePlan, GrownForest]:
         """The second half of `fit`, which a fit on Dask shares: both steps on any grower.
 
-        Returns the plan of the trees that predict.
+        Trees of an earlier fit stay. Returns the plan of the trees that predict, and the trees.
         """
         totals = grower.totals
         plans = self._plan_steps(totals, deployment, entropy)
+        before = None if earlier is None else earlier.grown
+        if earlier is not None and not earlier.lacks(len(plans.refine.seeds)):
+            return plans.refine, earlier.grown
         if deployment is None or plans.explore is None:
-            self._keep(totals, labels, None, refine_plain(grower, plans.refine))
-            return plans.refine
-        explored = explore(grower, plans.explore)
+            plan = plans.refine if before is None else plans.refine.take_trees(before.n_trees)
+            plain = refine_plain(grower, plan)
+            return plans.refine, self._keep(totals, labels, None, plain, before)
+        explored = explore(grower, plans.explore, None if before is None else before.exploration)
         if explored.made_no_split:
             warn_user(self._unexplored_message(), UserWarning)
         upper = deployment.theta.upper
         pseudo = label(grower, explored, plans.refine.rate, upper, self.pseudo_cap)
         deployment = check_fit(deployment, *grower.checked_rows(pseudo.marked), self)
-        grown = self._refine(grower, plans, explored, pseudo)
-        self._keep(totals, labels, deployment, grown)
-        return plans.refine
+        grown = self._refine(grower, plans, explored, pseudo, before)
+        return plans.refine, self._keep(totals, labels, deployment, grown, before)
 
     # ------------------------------------------------------------------ what the forests differ in
 
@@ -165,8 +182,9 @@ class BaseLACForest(FittedForest):
         plans: StepPlans,
         explored: Exploration,
         pseudo: PseudoLabels,
+        before: GrownForest | None,
     ) -> GrownForest:
-        """Step II, and the importances of both steps."""
+        """Step II: the trees that an earlier fit has not grown, and the decrease by both steps."""
 
     # ------------------------------------------------------------------ shared parts
 
@@ -177,6 +195,7 @@ class BaseLACForest(FittedForest):
         check_pseudo_cap(self.pseudo_cap)
         check_max_bins(self.max_bins)
         check_bool("oob_score", self.oob_score)
+        check_bool("warm_start", self.warm_start)
         if self.oob_score and self.max_samples is None and not getattr(self, "bootstrap", False):
             raise ValueError(
                 "oob_score=True needs trees that leave rows out: set max_samples"
@@ -199,8 +218,11 @@ class BaseLACForest(FittedForest):
         labels: Labels,
         deployment: Deployment | None,
         grown: GrownForest,
-    ) -> None:
-        """Set the fitted attributes."""
+        before: GrownForest | None,
+    ) -> GrownForest:
+        """Set the fitted attributes; return the trees behind those of the earlier fit."""
+        if before is not None:
+            grown = grown.after(before)
         self._store_labels(labels)
         self._store_deployment(deployment)
         self.pseudo_labels_ = grown.marked
@@ -210,8 +232,9 @@ class BaseLACForest(FittedForest):
         self._forest = grown.predicting
         self._explored = grown.exploring
         # A new fit is adapted to nothing, and judges its own rows only if asked to.
-        for name in ("_class_factors", "_fitted_shares", "adaptation_", *_OUT_OF_BAG):
+        for name in ("_class_factors", "_fitted_shares", "adaptation_", "_earlier", *_OUT_OF_BAG):
             self.__dict__.pop(name, None)
+        return grown
 
     def _judge_out_of_bag(self, plan: TreePlan, rows: TrainingRows) -> None:
         """Predict labelled rows by the trees that did not see them."""

@@ -17,7 +17,6 @@ from lacforest._growing.steps import (
     GrownForest,
     PseudoLabels,
     deepen,
-    mean_importances,
 )
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.parameters import check_gamma, check_int, check_max_features
@@ -100,6 +99,9 @@ class LACExtraTreesClassifier(BaseLACForest):
     oob_score : bool, default=False
         Whether to predict each labelled row by the trees whose samples left it out, which needs
         `max_samples`. Known rows only: how many new rows are found shows elsewhere.
+    warm_start : bool, default=False
+        Whether a fit keeps the trees of the one before and grows only those that `n_estimators`
+        asks for beyond them. See Notes.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column, as in `LACForestClassifier`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
@@ -144,6 +146,13 @@ n_features_in_, feature_names_in_
     ``expit(4 logit(s) + b)``, with s clipped to [0.001, 0.999] and b such that shares have the mean
     theta. Known classes share the rest by the votes of the trees on pseudo-labels.
 
+    With ``warm_start=True`` a second fit on the same data with more `n_estimators` adds trees of
+    Step II. Theta, the trees of Step I, pseudo-labels and the shares that labels are drawn from
+    stay those of the first fit, which should therefore have a hundred trees or more. With
+    ``refinement="hard"`` the forest is, bit for bit, that of one fit of all trees; otherwise one
+    fit would find shares by the votes of more trees. What may change between the two fits is as in
+    `LACForestClassifier`.
+
     Examples
     --------
     >>> import numpy as np
@@ -176,6 +185,7 @@ n_features_in_, feature_names_in_
         min_samples_leaf: int = 1,
         max_samples: int | float | None = None,
         oob_score: bool = False,
+        warm_start: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
         categorical_features: Any = "from_dtype",
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
@@ -201,6 +211,7 @@ n_features_in_, feature_names_in_
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
         self.oob_score = oob_score
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.class_weight = class_weight
@@ -249,20 +260,37 @@ n_features_in_, feature_names_in_
         plans: StepPlans,
         explored: Exploration,
         pseudo: PseudoLabels,
+        before: GrownForest | None,
     ) -> GrownForest:
-        plan, seeds = plans.refine, plans.seeds
+        plan, label_seeds = plans.refine, plans.seeds.label
+        decrease = [explored.decrease]
         if self.refinement == "deepen":
             refined, exploring = deepen(grower, plan, explored, pseudo), None
-        else:
+        elif before is None:
             kinds = TreeKinds.of(self.refinement, len(plan.seeds))
-            refined = refine_fresh(grower, plan, explored, pseudo, kinds, seeds.label)
+            refined = refine_fresh(grower, plan, explored, pseudo, kinds, label_seeds)
             exploring = freeze_exploration(grower.totals, explored)
+        else:
+            n_before = before.n_trees
+            kinds = TreeKinds.added(self.refinement, n_before, len(plan.seeds))
+            refined = refine_fresh(
+                grower,
+                plan.take_trees(n_before),
+                explored,
+                pseudo,
+                kinds,
+                label_seeds[n_before:],
+                before.soft,
+            )
+            exploring, decrease = before.exploring, []
         return GrownForest(
             refined.arrays,
             exploring,
             grower.collect(explored.scores),
             grower.collect(pseudo.marked),
-            mean_importances(np.concatenate([explored.decrease, refined.decrease])),
+            np.concatenate([*decrease, refined.decrease]),
+            explored,
+            refined.soft,
         )
 
     def _n_trees(self, n_rows: int) -> int:

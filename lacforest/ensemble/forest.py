@@ -15,7 +15,6 @@ from lacforest._growing.steps import (
     GrownForest,
     PseudoLabels,
     deepen,
-    mean_importances,
 )
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.parameters import check_bool, check_gamma
@@ -74,6 +73,9 @@ class LACForestClassifier(BaseLACForest):
     oob_score : bool, default=False
         Whether to predict each labelled row by the trees whose samples left it out, which needs
         `bootstrap` or `max_samples`. Known rows only: how many new rows are found shows elsewhere.
+    warm_start : bool, default=False
+        Whether a fit keeps the trees of the one before and grows only those that `n_estimators`
+        asks for beyond them. See Notes.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column. Columns with more distinct values are divided at their quantiles.
         None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255
@@ -180,6 +182,14 @@ default="from_dtype"
     every cut of that order. A category that a node has not seen goes where missing values go; one
     that is not in the fit is missing. A column may have 65,535 categories.
 
+    *Warm starts.* With ``warm_start=True`` a second fit on the same data with more `n_estimators`
+    adds trees, and those of the first stay as they are. Theta and shares are not estimated again.
+    Rows are scored by the trees of Step I of both fits, and the added trees are, bit for bit, those
+    that one fit of all trees would have there. The first trees have the pseudo-labels of the fit
+    that grew them. Without unlabelled rows there are none, and the forest is that of one fit.
+    Fewer trees, other rows or other parameters are refused; `n_jobs`, `verbose` and `oob_score` may
+    change. What a warm start needs is kept in memory and in pickles, not by `save`.
+
     *Cross-validation.* scikit-learn cuts any array of the length of X along with X, and so an
     ``X_unlabeled`` that happens to be as long as X. Mark unlabelled rows by ``unlabeled_label`` in
     cross-validation, or pass an ``X_unlabeled`` of another length.
@@ -216,6 +226,7 @@ default="from_dtype"
         bootstrap: bool = False,
         max_samples: int | float | None = None,
         oob_score: bool = False,
+        warm_start: bool = False,
         max_bins: Literal["auto"] | int | None = "auto",
         categorical_features: Any = "from_dtype",
         pseudo_cap: float | None = None,
@@ -237,6 +248,7 @@ default="from_dtype"
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
+        self.warm_start = warm_start
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.pseudo_cap = pseudo_cap
@@ -290,12 +302,16 @@ default="from_dtype"
         plans: StepPlans,
         explored: Exploration,
         pseudo: PseudoLabels,
+        before: GrownForest | None,
     ) -> GrownForest:
-        refined = deepen(grower, plans.refine, explored, pseudo)
+        n_before = 0 if before is None else before.n_trees
+        own = explored.after(n_before)
+        refined = deepen(grower, plans.refine.take_trees(n_before), own, pseudo)
         return GrownForest(
             refined.arrays,
             None,
             grower.collect(explored.scores),
             grower.collect(pseudo.marked),
-            mean_importances(refined.decrease + explored.decrease),
+            refined.decrease + own.decrease,
+            explored,
         )

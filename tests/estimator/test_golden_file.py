@@ -72,7 +72,7 @@ def test_fitted_attributes(forest, facts):
     assert forest.theta_estimator_ is None
     # Files that are older than a parameter have its default.
     added = ("known_shares", "pseudo_cap", "max_bins", "max_samples", "oob_score")
-    added += ("categorical_features",)
+    added += ("categorical_features", "warm_start")
     defaults = {name: getattr(type(forest)(), name) for name in added}
     assert plain_parameters(forest) == defaults | facts["parameters"]
 
