@@ -97,10 +97,13 @@ def refine_fresh(
 
 
 def refine_on_drawn_labels(grower: TreeGrower, plan: TreePlan, labels: DrawnLabels) -> Refinement:
-    """Fresh trees on all rows, each with labels of its own drawn for the unlabelled ones."""
+    """Fresh trees on rows of both sides, each with labels of its own for the unlabelled ones."""
     totals = grower.totals
     trees = grower.grow(replace(plan, drawn=labels))
-    return freeze(totals, trees, totals.labeled_total + totals.n_unlabeled)
+    n_unlabeled = totals.n_unlabeled
+    if plan.max_unlabeled is not None:
+        n_unlabeled = min(n_unlabeled, plan.max_unlabeled)
+    return freeze(totals, trees, totals.labeled_total + n_unlabeled)
 
 
 def freeze_exploration(totals: RowTotals, explored: Exploration) -> ForestArrays:

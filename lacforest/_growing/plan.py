@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lacforest._growing.run import CollectedTrees
 
 
+# Most unlabelled rows of a tree per labelled row, as in the paper's experiments: with many more,
+# most leaves hold no labelled row, and drawn labels outnumber true ones.
+_UNLABELED_PER_LABELED = 2.0
 # Clamp unbounded ints to a number of rows that no node has.
 _MOST_ROWS = 2**53
 
@@ -41,7 +44,7 @@ def ceil_with_tolerance(value: float) -> int:
     return -floor_with_tolerance(-value)
 
 
-def pseudo_label_cap(labeled_total: float, theta: float, multiple: float | None) -> int | None:
+def pseudo_label_cap(labeled_rows: float, theta: float, multiple: float | None) -> int | None:
     """Most pseudo-labelled rows of a tree: a multiple of n_l theta / (1 - theta), at least 1.
 
     With a multiple of 1, a tree sees known and new rows in the proportion of the unlabelled rows,
@@ -49,7 +52,17 @@ def pseudo_label_cap(labeled_total: float, theta: float, multiple: float | None)
     """
     if multiple is None or theta >= 1.0:
         return None
-    return max(1, floor_with_tolerance(multiple * labeled_total * theta / (1.0 - theta)))
+    return max(1, floor_with_tolerance(multiple * labeled_rows * theta / (1.0 - theta)))
+
+
+def unlabeled_cap(labeled_rows: float, multiple: float | None) -> int | None:
+    """Most unlabelled rows of a tree that is not grown on pseudo-labels: a multiple of 2 n_l.
+
+    The same `multiple` as in `pseudo_label_cap`; None is no limit.
+    """
+    if multiple is None:
+        return None
+    return max(1, floor_with_tolerance(multiple * _UNLABELED_PER_LABELED * labeled_rows))
 
 
 def n_pseudo_labels(n_unlabeled: int, theta: float) -> int:
@@ -207,10 +220,13 @@ class TreeShape:
             draws_on=True,
         )
 
-    def limits(self, totals: RowTotals, rate: float = 1.0) -> TreeLimits:
+    def limits(
+        self, totals: RowTotals, rate: float = 1.0, max_unlabeled: int | None = None
+    ) -> TreeLimits:
         """The same as counts of rows, for the compiled core.
 
-        Shares by gamma are shares of the rows of a tree: `rate` times those of the table.
+        Shares by gamma are shares of the rows of a tree: `rate` times those of the table, and no
+        more than `max_unlabeled` unlabelled ones.
         """
         unit = totals.weight_unit
         min_labeled = min_unlabeled = 0.0
@@ -219,7 +235,10 @@ class TreeShape:
             if not totals.has_whole_weights:
                 # Sums of weights are rounded: an empty side may come out slightly below zero.
                 min_labeled = (self.gamma - 1e-12) * totals.labeled_size * rate
-            min_unlabeled = ceil_with_tolerance(self.gamma * totals.n_unlabeled * rate)
+            n_unlabeled = totals.n_unlabeled * rate
+            if max_unlabeled is not None:
+                n_unlabeled = min(n_unlabeled, max_unlabeled)
+            min_unlabeled = ceil_with_tolerance(self.gamma * n_unlabeled)
         return TreeLimits(
             max_features=self.max_features,
             min_leaf=min(self.min_samples_leaf, _MOST_ROWS) * unit,

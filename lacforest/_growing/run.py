@@ -219,7 +219,7 @@ class Grower(TreeGrower):
         taking_part = np.ones(n_rows, dtype=np.uint8)
         if plan.takes_part is not None:
             taking_part[rows.n_labeled :] = plan.takes_part
-        limits = plan.shape.limits(self.totals, plan.rate)
+        limits = plan.shape.limits(self.totals, plan.rate, plan.max_unlabeled)
         rules = GrowthRules(plan.criterion, limits)
         if plan.random_cuts:
             rules = GrowthRules.with_random_cuts(plan.criterion, limits, self.coded.values)

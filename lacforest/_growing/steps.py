@@ -122,7 +122,7 @@ def label(
         The parameter `pseudo_cap`.
     """
     totals, theta = grower.totals, explored.criterion.theta
-    most = pseudo_label_cap(totals.labeled_total * rate, upper, cap)
+    most = pseudo_label_cap(totals.labeled_rows * rate, upper, cap)
     marked = grower.mark(explored.scores, theta)
     return PseudoLabels(marked, n_pseudo_labels(totals.n_unlabeled, theta), most)
 

@@ -65,6 +65,11 @@ class RowTotals:
     has_whole_weights: bool
 
     @property
+    def labeled_rows(self) -> float:
+        """Weight of labelled rows as a number of rows, which caps of trees are multiples of."""
+        return self.labeled_total / self.weight_unit
+
+    @property
     def weight_unit(self) -> float:
         """What counts as one row in ``min_samples_leaf`` and ``min_samples_split``.
 

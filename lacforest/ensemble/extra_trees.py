@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from lacforest._contract.deployment import Deployment
 from lacforest._growing.fresh_trees import TreeKinds, freeze_exploration, refine_fresh
-from lacforest._growing.plan import ForestSeeds, RowSample, StepPlans, TreePlan, TreeShape
+from lacforest._growing.plan import (
+    ForestSeeds,
+    RowSample,
+    StepPlans,
+    TreePlan,
+    TreeShape,
+    unlabeled_cap,
+)
 from lacforest._growing.steps import (
     Exploration,
     GrownForest,
@@ -83,8 +90,9 @@ class LACExtraTreesClassifier(BaseLACForest):
         Most pseudo-labelled rows of a tree on pseudo-labels, as a multiple of
         ``n_l * theta / (1 - theta)``: the new rows that come with n_l known ones where the
         unlabelled rows are from. Here theta is its upper end under a moderate overlap of new and
-        known rows (``RankMixture.moderate_upper_``), where there is one. Each tree draws its own
-        rows. Without a cap (None), new rows outnumber known ones where there are many more
+        known rows (``RankMixture.moderate_upper_``), where there is one. Trees of Step I and on
+        drawn labels take at most the same multiple of ``2 * n_l`` unlabelled rows. Each tree draws
+        its own rows. Without a cap (None), new rows outnumber known ones where there are many more
         unlabelled rows than labelled ones, and too many rows are then predicted as new.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at a node of Step II, which draws on until one of them can split the node.
@@ -226,6 +234,8 @@ n_features_in_, feature_names_in_
     ) -> StepPlans:
         n_rows = totals.n_labeled + totals.n_unlabeled
         sample = RowSample.of(self._rows_of_tree, n_rows)
+        rate = 1.0 if sample is None else sample.rate
+        most_unlabeled = unlabeled_cap(totals.labeled_rows * rate, self.pseudo_cap)
         seeds = ForestSeeds.of_fresh_trees(
             entropy, self.n_explorers, self._n_trees(n_rows), sample is not None
         )
@@ -235,18 +245,21 @@ n_features_in_, feature_names_in_
             shape,
             seeds.refine,
             random_cuts=True,
+            max_unlabeled=most_unlabeled,
             sample_seeds=seeds.fresh_sample,
             sample=sample,
         )
         if deployment is None:
             return StepPlans(None, refine, seeds)
+        n_unlabeled: float = totals.n_unlabeled
+        if most_unlabeled is not None:
+            n_unlabeled = min(n_unlabeled, most_unlabeled / rate)
         explore = TreePlan(
-            AugmentedGiniCriterion(
-                deployment.theta.value, totals.labeled_total, totals.n_unlabeled
-            ),
+            AugmentedGiniCriterion(deployment.theta.value, totals.labeled_total, n_unlabeled),
             self._explored_shape(shape, totals.n_features, deployment),
             seeds.explore,
             random_cuts=self.cuts == "random",
+            max_unlabeled=most_unlabeled,
             sample_seeds=seeds.sample,
             sample=sample,
         )

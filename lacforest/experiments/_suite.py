@@ -48,6 +48,7 @@ REGIMES = {
     "few labels": Setting(50, 1000, 60),
     "many unlabeled": Setting(50, 5000, 60),
     "between": Setting(50, 2000, 150),
+    "most unlabeled": Setting(50, 10_000, 500),
 }
 N_TEST = 500
 

@@ -15,6 +15,9 @@ fit is repeated a few times.
 Where two classes fall into the same groups, the likelihood cannot tell their shares apart. A few
 rows of known class with the labelled shares are therefore counted beside the unlabelled ones (a
 Dirichlet prior): they decide where the data do not.
+
+A class with hardly any labelled rows keeps its labelled share: positions among three rows cannot
+tell rows of the class from new ones, and the class would take the share of those.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ LOWEST_POWER = 5.0
 _HIGHEST_POWER = 200.0
 _N_POWERS = 8
 _N_ROUNDS = 3
+# Labelled rows from which on the share of a class is estimated.
+LEAST_ROWS = 5.0
 # A class keeps this part of an equal share while positions are found: weights of zero would remove
 # its rows, and the class could never come back.
 LEAST_PART = 0.02
@@ -141,9 +146,11 @@ class ShareFit:
         Unlabelled rows by group and bin, then the rows of the prior by class.
     parts : array of shape (n_cells + n_known, n_components)
     weights : float64 array of shape (n_components,)
-        Of the classes that have labelled rows, then of the new densities.
-    has_rows : bool array of shape (n_known,)
-        Which classes have labelled rows.
+        Of the fitted classes, then of the new densities.
+    is_fitted : bool array of shape (n_known,)
+        Which classes have enough labelled rows.
+    kept_shares : float64 array of shape (n_known,)
+        Shares among known rows of the classes that are not fitted, 0 for the others.
     told_apart : float
         Sum over classes of the share of their labelled rows that are in their own group: 1 by
         chance, the number of classes at best.
@@ -152,14 +159,15 @@ class ShareFit:
     counts: NDArray[np.float64]
     parts: Parts
     weights: NDArray[np.float64]
-    has_rows: NDArray[np.bool_]
+    is_fitted: NDArray[np.bool_]
+    kept_shares: NDArray[np.float64]
     told_apart: float
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Shares of the known classes among unlabelled rows; they sum to 1 - theta."""
-        shares = np.zeros(len(self.has_rows))
-        shares[self.has_rows] = self.weights[: self.has_rows.sum()]
+        """Shares of the fitted classes among unlabelled rows; they sum to 1 - theta."""
+        shares = np.zeros(len(self.is_fitted))
+        shares[self.is_fitted] = self.weights[: self.is_fitted.sum()]
         return shares
 
     @property
@@ -167,7 +175,12 @@ class ShareFit:
         """Shares of the known classes among known rows; they sum to 1."""
         shares = self.shares
         normalised: NDArray[np.float64] = shares / max(shares.sum(), 1e-300)
-        return normalised
+        return self.kept_shares + self.moving_part * normalised
+
+    @property
+    def moving_part(self) -> float:
+        """Share of all fitted classes among known rows."""
+        return 1.0 - float(self.kept_shares.sum())
 
 
 def fit_shares(
@@ -191,15 +204,20 @@ def fit_shares(
     """
     n_known, classes = scores.n_known, scores.classes
     totals, labeled_shares = scores.class_totals, scores.labeled_shares
-    has_rows = totals > 0
-    lift = 1.0 / np.sqrt(np.where(has_rows, labeled_shares, 1.0))
-    group = (scores.labeled[:, :-1] * lift).argmax(axis=1)
-    unlabeled_group = (scores.unlabeled[:, :-1] * lift).argmax(axis=1)
+    is_fitted = scores.class_sizes >= LEAST_ROWS
+    if not is_fitted.any():
+        is_fitted = totals > 0
+    lift = 1.0 / np.sqrt(np.where(is_fitted, labeled_shares, 1.0))
+    group, unlabeled_group = (
+        np.where(is_fitted, side[:, :-1] * lift, -1.0).argmax(axis=1)
+        for side in (scores.labeled, scores.unlabeled)
+    )
     confusion = np.zeros((n_known, n_known))
     np.add.at(confusion, (group, classes), scores.weight / totals[classes])
     told_apart = float(confusion.trace())
     parts = _parts(confusion, lowest)
-    parts = parts[:, np.append(has_rows, np.ones(parts.shape[1] - n_known, dtype=bool))]
+    parts = parts[:, np.append(is_fitted, np.ones(parts.shape[1] - n_known, dtype=bool))]
+    kept_shares = np.where(is_fitted, 0.0, labeled_shares)
     known = labeled_shares if start is None else start
     weights: NDArray[np.float64] | None = None
     for _ in range(n_rounds):
@@ -214,9 +232,9 @@ def fit_shares(
             elif there.any():
                 table = ScoreTable.of(labeled[here], unlabeled[there], row_weight[here])
                 counts[j] = position_counts(table, N_BINS)
-        counted = np.append(counts.ravel(), PRIOR_ROWS * labeled_shares)
+        counted = np.append(counts.ravel(), PRIOR_ROWS * (labeled_shares - kept_shares))
         weights = mixture_weights(counted, parts, weights)
-        fit = ShareFit(counted, parts, weights, has_rows, told_apart)
+        fit = ShareFit(counted, parts, weights, is_fitted, kept_shares, told_apart)
         known = fit.known_shares
     return fit
 
@@ -235,7 +253,7 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     n_by_class : float64 array of shape (n_known,)
         Labelled rows per class, by information.
     """
-    n_known, n_fitted = len(fit.has_rows), int(fit.has_rows.sum())
+    n_known, n_fitted = len(fit.is_fitted), int(fit.is_fitted.sum())
     # Densities of new rows without weight do not move.
     is_free = fit.weights > 1e-9
     is_free[:n_fitted] = True
@@ -250,18 +268,19 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     information = columns.T @ scaled
     shares = np.maximum(weights[:n_fitted], 1e-9)
     known = np.arange(n_fitted)
-    information[known, known] += fit.counts[-n_known:][fit.has_rows] / shares**2
+    information[known, known] += fit.counts[-n_known:][fit.is_fitted] / shares**2
     inverse = np.linalg.pinv(information, hermitian=True)
     inverse -= np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / inverse.sum()
     influence = inverse[:n_fitted] @ scaled.T
-    noise = shares**2 / n_by_class[fit.has_rows]
+    noise = shares**2 / n_by_class[fit.is_fitted]
     means = influence @ columns[:, :n_fitted]
     of_labeled = (influence * (columns[:, :n_fitted] @ noise)) @ influence.T
     of_labeled -= (means * noise) @ means.T
     to_known = (np.eye(n_fitted) - (shares / shares.sum())[:, None]) / shares.sum()
+    to_known *= fit.moving_part
     covariance = to_known @ (inverse[:n_fitted, :n_fitted] + of_labeled) @ to_known.T
     found = np.zeros((n_known, n_known))
-    found[np.ix_(fit.has_rows, fit.has_rows)] = covariance
+    found[np.ix_(fit.is_fitted, fit.is_fitted)] = covariance
     return found
 
 
@@ -282,13 +301,14 @@ def share_variance(
     n_by_class : float64 array of shape (n_known,)
         As in `share_covariance`.
     """
-    n_known, n_fitted = len(fit.has_rows), int(fit.has_rows.sum())
+    n_known, n_fitted = len(fit.is_fitted), int(fit.is_fitted.sum())
     share_of_known = fit.weights[:n_fitted].sum()
     if n_known > _MOST_INVERTED:
         n_known_rows = fit.counts[:-n_known].sum() * share_of_known
         least: NDArray[np.float64] = labeled / max(n_known_rows, 1.0)
         return least
-    unmoved = np.append(labeled[fit.has_rows] * share_of_known, fit.weights[n_fitted:])
+    own = labeled[fit.is_fitted] / fit.moving_part
+    unmoved = np.append(own * share_of_known, fit.weights[n_fitted:])
     covariance = share_covariance(replace(fit, weights=unmoved), n_by_class)
     return np.maximum(covariance.diagonal(), 0.0)
 

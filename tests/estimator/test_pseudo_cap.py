@@ -6,7 +6,7 @@ from two_blobs import U, X, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._contract.deployment import Theta
-from lacforest._growing.plan import pseudo_label_cap
+from lacforest._growing.plan import pseudo_label_cap, unlabeled_cap
 from lacforest.mixture import RankMixture
 
 
@@ -27,6 +27,38 @@ def test_size_of_the_cap(n_labeled, theta, multiple, expected):
     assert pseudo_label_cap(n_labeled, theta, multiple) == expected
 
 
+@pytest.mark.parametrize(
+    ("n_labeled", "multiple", "expected"),
+    [(500, 1.0, 1000), (60, 0.5, 60), (0.2, 1.0, 1), (60, None, None)],
+)
+def test_size_of_the_cap_of_unlabelled_rows(n_labeled, multiple, expected):
+    assert unlabeled_cap(n_labeled, multiple) == expected
+
+
+@pytest.mark.parametrize("weight", [None, 2.0**-10])
+def test_trees_have_no_more_unlabelled_rows_than_the_cap(weight):
+    few = slice(0, None, 10)
+    n_labeled = len(X[few])
+    forest = LACExtraTreesClassifier(6, theta=0.4, random_state=0, n_explorers=4)
+    weights = None if weight is None else np.full(n_labeled, weight)
+    forest.fit(X[few], y[few], X_unlabeled=U, sample_weight=weights)
+    exploring = forest._explored
+    roots = exploring.explored_counts[exploring.tree_start[:-1]]
+    assert 2 * n_labeled < len(U)
+    np.testing.assert_array_equal(roots[:, -1], 2 * n_labeled)
+    # Unlabelled rows of known classes per labelled row of a tree, by weight.
+    assert exploring.ratio == pytest.approx(0.6 * 2 / (weight or 1.0))
+
+
+def test_gamma_is_a_share_of_the_rows_of_a_tree():
+    few = slice(0, None, 10)
+    gamma = 0.2
+    assert gamma * len(U) > 2 * len(X[few])  # as a share of all rows, it would allow no split
+    forest = LACExtraTreesClassifier(4, theta=0.4, gamma=gamma, random_state=0)
+    forest.fit(X[few], y[few], X_unlabeled=U)
+    assert len(forest._explored.nodes) > forest.n_explorers
+
+
 def test_the_cap_is_that_of_the_largest_theta_the_data_allow():
     assert Theta(0.2, (0.1, 0.4)).upper == 0.4
     assert Theta(0.2).upper == 0.2
@@ -41,7 +73,8 @@ class Undetermined(RankMixture):
 
 
 def test_no_cap_where_theta_is_undetermined():
-    few = slice(0, None, 10)
+    few = np.arange(60) % 3 > 0  # so many that only the cap of pseudo-labels could bind
+    assert len(U) <= 2 * few.sum() < 2 * 0.7 * len(U)
     with pytest.warns(UserWarning, match="theta is estimated at"):
         open_ended = LACExtraTreesClassifier(4, theta=Undetermined(), random_state=0).fit(
             X[few], y[few], X_unlabeled=U

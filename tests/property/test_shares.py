@@ -79,6 +79,23 @@ def test_a_class_that_looks_like_another_keeps_its_labelled_share():
     assert_allclose(found[1] / found[0], 0.25, rtol=0.02)
 
 
+def test_a_class_of_three_labelled_rows_takes_no_share_of_new_ones():
+    rng = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], [100, 50, 3])
+    # New rows look like the third class more than like the others, and mostly like nothing known.
+    looks = np.array([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5], [0, 0, 0.1, 0.9]])
+    deployed = np.repeat([0, 1, 2, 3], [200, 100, 6, 300])
+    labeled, unlabeled = (
+        looks[truth] + rng.uniform(0, 1e-2, (len(truth), 4)) for truth in (classes, deployed)
+    )
+    scores = ClassScores(labeled, unlabeled, classes, np.ones(153))
+    fit = fit_shares(scores)
+    assert_allclose(fit.known_shares, scores.labeled_shares, atol=0.03)
+    assert fit.known_shares[2] == 3 / 153
+    assert fit.known_shares.sum() == pytest.approx(1)
+    assert share_variance(fit, scores.labeled_shares, scores.class_sizes)[2] == 0.0
+
+
 def overlapping_scores(rng, share, sizes=(100, 100, 100), n_unlabeled=600):
     """Rows of three classes that are told apart by 0.6 only; labelled rows per class by `sizes`."""
     tilted = np.array([[0.6, 0.25, 0.15], [0.2, 0.6, 0.2], [0.1, 0.3, 0.6]])

@@ -108,16 +108,22 @@ def grow_extra_trees(
         n_known=problem.n_known,
         n_categories=problem.n_categories,
     )
-    totals = Totals(problem.theta, sum(rows.weights[:n_labeled]), n_unlabeled)
+    n_known_rows = sum(rows.weights[:n_labeled])
+    most_unlabeled = n_unlabeled
+    if multiple is not None:
+        most_unlabeled = min(n_unlabeled, max(1, math.floor(multiple * 2 * n_known_rows + 1e-9)))
+    totals = Totals(problem.theta, n_known_rows, most_unlabeled)
     tau = problem.max_features
     tau_explored = min(4 * tau, problem.X.shape[1])
     explore, refine, label = seeds(random_state, n_explorers, n_trees)
     everyone = list(range(n_labeled + n_unlabeled))
 
-    explored = [[Node(everyone)] for _ in explore]
+    explored = []
     rule = AugmentedRule(totals, 0.0, min_leaf)
-    for tree, seed in zip(explored, explore, strict=True):
-        grow_randomly(tree, [0], rows, rule, seed, tau_explored, search_on=False)
+    for first_seed in explore:
+        own, seed = limit_unlabeled(everyone, n_labeled, most_unlabeled, first_seed)
+        explored.append([Node(own)])
+        grow_randomly(explored[-1], [0], rows, rule, seed, tau_explored, search_on=False)
     counts = [[rows.counts(node.members) for node in tree] for tree in explored]
     unlabeled = rows.values[n_labeled:]
     scores = average_scores(explored, counts, totals, unlabeled)
@@ -137,7 +143,8 @@ def grow_extra_trees(
         for seed, label_seed in zip(refine[n_hard:], label[n_hard:], strict=True):
             drawn = draw_labels(new, votes, prior, label_seed)
             own = replace(rows, classes=[*rows.classes[:n_labeled], *drawn])
-            forest.trees.append(_refined(own, everyone, seed, tau))
+            taken = limit_unlabeled(everyone, n_labeled, most_unlabeled, seed)
+            forest.trees.append(_refined(own, *taken, tau))
             forest.rows_of_tree.append(own)
     return forest
 

@@ -8,6 +8,7 @@ from reference.mixture import position_counts
 N_BINS = 25
 N_POWERS = 8
 PRIOR_ROWS = 10
+LEAST_ROWS = 5
 
 
 def augmented_shares(counts, n_unlabeled, ratios):
@@ -27,9 +28,17 @@ def novelty(probabilities, ratio):
 
 
 def group(probabilities, sizes):
-    """The known class that a row looks like most, rare ones favoured; the first of several."""
-    known = [p / math.sqrt(n / sum(sizes)) for p, n in zip(probabilities, sizes, strict=False)]
+    """The fitted class that a row looks like most, rare ones favoured; the first of several."""
+    known = [
+        p / math.sqrt(n / sum(sizes)) if is_fitted(n, sizes) else -1.0
+        for p, n in zip(probabilities, sizes, strict=False)
+    ]
     return known.index(max(known))
+
+
+def is_fitted(size, sizes):
+    """Whether the share of a class of so many labelled rows is estimated."""
+    return size >= LEAST_ROWS or max(sizes) < LEAST_ROWS
 
 
 def bin_powers(lowest):
@@ -83,13 +92,16 @@ def counts_and_parts(labeled, unlabeled, classes, known, lowest=5.0):
             weights = [ratio[classes[i]] for i in here]
             found = [float(n) for n in position_counts(scores, there, N_BINS, weights)]
         counts += found
-        confusion = [sum(classes[i] == k for i in here) / sizes[k] for k in range(n_known)]
+        confusion = [
+            sum(classes[i] == k for i in here) / sizes[k] if is_fitted(sizes[k], sizes) else 0.0
+            for k in range(n_known)
+        ]
         for b in range(N_BINS):
             new = [0.0] * (N_POWERS * n_known)
             new[j * N_POWERS : (j + 1) * N_POWERS] = powers[b]
             parts.append([share / N_BINS for share in confusion] + new)
     for k in range(n_known):
-        counts.append(PRIOR_ROWS * sizes[k] / len(classes))
+        counts.append(PRIOR_ROWS * is_fitted(sizes[k], sizes) * sizes[k] / len(classes))
         parts.append([float(k == i) for i in range(len(parts[0]))])
     return counts, parts
 
