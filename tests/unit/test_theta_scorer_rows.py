@@ -30,6 +30,11 @@ def test_a_scorer_of_the_kernel_mean_gets_few_rows():
     assert len(some.scores_.labeled) == len(some.scores_.unlabeled) == 100
     weighted = make(scorer=CountingSVC(), max_rows=100).fit(known, unlabeled, np.ones(300))
     assert weighted.theta_ == some.theta_
+    # Weights go with the rows that are drawn.
+    rise = np.arange(300.0)
+    drawn = make(max_rows=100).fit(known, unlabeled, rise).scores_.weight
+    assert set(drawn) <= set(rise)
+    assert max(drawn) > 250
     assert some.theta_ == make(scorer=CountingSVC(), max_rows=100).fit(known, unlabeled).theta_
     assert some.theta_ != make(max_rows=100).set_params(random_state=1).fit(known, unlabeled).theta_
     CountingSVC.seen.clear()
