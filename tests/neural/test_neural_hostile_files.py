@@ -185,6 +185,12 @@ def run(tmp_path_factory):
     return (folder / "run").read_bytes()
 
 
+def one_momentum_more(_, tensors):
+    """The state of a parameter behind the last one."""
+    numbers = {int(name.split(".")[1]) for name in tensors if name.startswith("optimizer.")}
+    tensors[f"optimizer.{max(numbers) + 1}.momentum_buffer"] = torch.zeros(1)
+
+
 HOSTILE_CHECKPOINTS = {
     "a negative epoch": (header(epoch=-1), "number of epochs is -1"),
     "an epoch of text": (header(epoch="3"), "number of epochs"),
@@ -205,10 +211,7 @@ HOSTILE_CHECKPOINTS = {
         tensor("optimizer.0.momentum_buffer", lambda t: t[:1]),
         "optimiser has the shape",
     ),
-    "momentum of no parameter": (
-        lambda _, t: t.update({"optimizer.99.momentum_buffer": torch.zeros(1)}),
-        "optimiser names the parameter 99",
-    ),
+    "momentum of no parameter": (one_momentum_more, "optimiser names the parameter"),
     "a number for momentum": (
         scalars(optimizer={"0.momentum_buffer": 3.0}),
         "optimiser has a number",

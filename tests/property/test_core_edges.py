@@ -36,7 +36,7 @@ def test_float32_values_beside_a_threshold(sign, share, n_rows, missing_left):
         assert_array_equal(found[::n_rows, 0], np.where(wide <= threshold, 1, 2))
 
 
-@pytest.mark.parametrize("n_rows", [2, 255, 256, 257, 1023, 1024, 1025, 2049, 3073])
+@pytest.mark.parametrize("n_rows", [2, 255, 256, 257, 1023, 1024, 1025, 2049, 16384, 16385])
 @pytest.mark.parametrize("first_row", [0, 1])
 def test_the_last_row_of_a_coded_table_is_scored(n_rows, first_row):
     """Blocks of rows, and groups within them, may end with a single row."""

@@ -7,6 +7,7 @@ make the search count in doubles instead of integers.
 """
 
 import numpy as np
+import pytest
 from forests import prepare
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,8 +19,10 @@ from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._growing.plan import TreePlan, TreeShape
 from lacforest._input.tables import RowStack
 from lacforest._input.training_data import TrainingRows
+from lacforest._tree.grower import grow_trees
+from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.ranks import CodedColumns
-from lacforest._tree.workspace import CODED_NODE
+from lacforest._tree.workspace import CODED_NODE, ScratchPool, StopSignal
 
 several = settings(max_examples=100)
 # With so many classes or such large gaps, there are too many cells for the search to count.
@@ -131,3 +134,21 @@ def test_keys_too_wide_for_four_bytes_change_nothing(problem, seed, name):
     narrow = grow(problem, seed, criterion)
     wide = grow(problem, seed, criterion, gap, n_known=1000)
     assert_same_tree(narrow, without_empty_classes(wide, problem), gap)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_missing_rows_are_not_sorted_by_their_code(weighted):
+    # The code of missing rows, 2100, has a bit more than all others: sorted by the bits of these
+    # it would stand behind 2100 - 2048 = 52.
+    codes = np.append(48 * np.arange(40), np.full(20, 2100)).astype(np.uint16)
+    classes = (codes > 1000).astype(np.uint16)
+    weight = np.ones(60) if weighted else None
+    table = GrowthTable(
+        CodedColumns([codes], [2100], [1]), classes, np.ones(60, np.uint8), 60, 3, weight
+    )
+    rules = GrowthRules(GiniCriterion(), TreeLimits(max_features=1))
+    seeds_of_trees = np.zeros(1, dtype=np.uint64)
+    (tree,) = grow_trees(table, rules, seeds_of_trees, None, None, StopSignal(), ScratchPool())
+    assert len(tree.nodes) == 3
+    root = tree.nodes.view(CODED_NODE)[0]
+    assert (root["last"], root["next"], root["feature"]) == (960, 1008, ~0)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import mixture as naive
 from scipy.integrate import quad
+from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
 from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture, ShareMixture
@@ -15,6 +16,7 @@ from lacforest.mixture._beta_mixture import (
     mixture_weights,
     position_counts,
 )
+from lacforest.mixture._rank_mixture import _curve
 from lacforest.mixture._score_table import ScoreTable
 
 ESTIMATORS = {
@@ -153,6 +155,22 @@ def test_intervals_of_shares_leave_half_of_the_rest_on_either_side(monkeypatch):
     assert asked == {0.1, 0.9}
 
 
+def test_intervals_of_shares_are_as_wide_as_their_level():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(120, 2)) + 2 * (np.arange(120) % 2)[:, None]
+    levels = np.array([0.4, 0.6, 0.8])
+    ends = [
+        ShareMixture(level=level, n_bootstrap=2, random_state=0)
+        .fit(table[:60], np.arange(60) % 2, table[60:])
+        .known_shares_interval_[0, 1]
+        for level in levels
+    ]
+    assert ends[-1] < 1.0
+    # All else is the same: ends differ by quantiles of the normal distribution alone.
+    steps = np.diff(norm.ppf((1 + levels) / 2))
+    assert_allclose(np.diff(ends)[1] / np.diff(ends)[0], steps[1] / steps[0])
+
+
 # ---------------------------------------------------------------------------- the ratio curve
 
 
@@ -260,6 +278,14 @@ def test_the_fitted_curve_starts_at_the_share_of_known_rows():
     assert_allclose(estimator.fitted_curve([0.0, 1.0]), [1 - estimator.theta_, 1.0], rtol=1e-9)
     x, ratio = estimator.ratio_curve()
     assert_allclose(estimator.fitted_curve(x)[x > 0.1], ratio[x > 0.1], atol=0.05)
+
+
+@pytest.mark.parametrize("component", [0, 1, 3])
+def test_the_curve_of_one_component_is_its_distribution_over_x(component):
+    x = np.array([0.1, 0.5, 0.9])
+    powers = np.append(1.0, exponents(5.0))
+    alone = np.eye(len(powers))[component]
+    assert_allclose(x * _curve(x, 5.0, alone), x ** powers[component])
 
 
 # ---------------------------------------------------------------------------- the bootstrap

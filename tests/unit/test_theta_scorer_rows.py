@@ -40,6 +40,16 @@ def test_a_scorer_of_the_kernel_mean_gets_few_rows():
     assert len(forest.scores_.labeled) == 300
 
 
+def test_drawn_rows_keep_their_weights():
+    rng = np.random.default_rng(0)
+    known, unlabeled = rng.normal(size=(100, 1)), rng.normal(size=(100, 1))
+    known[:50] += 50.0
+    near, far = np.arange(100) >= 50, np.arange(100) < 50
+    make = functools.partial(KernelMeanEmbedding, n_bootstrap=0, max_rows=50, random_state=0)
+    few, many = (make().fit(known, unlabeled, np.where(some, 1.0, 0.01)) for some in (near, far))
+    assert few.theta_ < many.theta_ - 0.1
+
+
 def test_the_paper_needs_no_bound():
     # Its largest samples have 1,000 rows of either side.
     assert KernelMeanEmbedding().max_rows >= 1000
