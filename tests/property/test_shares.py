@@ -82,8 +82,9 @@ def test_a_class_that_looks_like_another_keeps_its_labelled_share():
 def test_a_class_of_three_labelled_rows_takes_no_share_of_new_ones():
     rng = np.random.default_rng(0)
     classes = np.repeat([0, 1, 2], [100, 50, 3])
-    # New rows look like the third class more than like the others, and mostly like nothing known.
-    looks = np.array([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5], [0, 0, 0.1, 0.9]])
+    # Scored by the two others alone, rows of the third class look as little known as new ones do;
+    # its estimated share would be a half.
+    looks = np.array([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.1, 0.9], [0, 0, 0.1, 0.9]])
     deployed = np.repeat([0, 1, 2, 3], [200, 100, 6, 300])
     labeled, unlabeled = (
         looks[truth] + rng.uniform(0, 1e-2, (len(truth), 4)) for truth in (classes, deployed)
