@@ -13,6 +13,7 @@ class ByRows:
         (
             "diagnose",
             "KernelMeanEmbedding.fit",
+            "LACExtraTreesClassifier.fit, theta told",
             "decision_path",
             "explain",
             "permutation_importance",
@@ -30,4 +31,21 @@ class ByRows:
         self.call()
 
     def peakmem_call(self, function, n_rows):
+        self.call()
+
+
+class ByClasses:
+    """Tables of nodes or rows by classes, which grow with both."""
+
+    params = (("predict_proba", "export_text", "to_sklearn_like"), (20, 200))
+    param_names = ("function", "n_classes")
+    timeout = 120
+
+    def setup(self, function, n_classes):
+        self.call = CALLS[function](Problem(5_000, 10, n_classes))
+
+    def time_call(self, function, n_classes):
+        self.call()
+
+    def peakmem_call(self, function, n_classes):
         self.call()

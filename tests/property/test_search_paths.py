@@ -138,17 +138,17 @@ def test_keys_too_wide_for_four_bytes_change_nothing(problem, seed, name):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_missing_rows_are_not_sorted_by_their_code(weighted):
-    # The code of missing rows, 2100, has a bit more than all others: sorted by the bits of these
-    # it would stand behind 2100 - 2048 = 52.
-    codes = np.append(48 * np.arange(40), np.full(20, 2100)).astype(np.uint16)
+    # The code of missing rows, 4200, has a bit more than the twelve of all others, which a sort in
+    # two passes of six bits goes by: it would stand behind 4200 - 4096 = 104.
+    codes = np.append(50 * np.arange(80), np.full(120, 4200)).astype(np.uint16)
     classes = (codes > 1000).astype(np.uint16)
-    weight = np.ones(60) if weighted else None
+    weight = np.ones(200) if weighted else None
     table = GrowthTable(
-        CodedColumns([codes], [2100], [1]), classes, np.ones(60, np.uint8), 60, 3, weight
+        CodedColumns([codes], [4200], [1]), classes, np.ones(200, np.uint8), 200, 3, weight
     )
     rules = GrowthRules(GiniCriterion(), TreeLimits(max_features=1))
     seeds_of_trees = np.zeros(1, dtype=np.uint64)
     (tree,) = grow_trees(table, rules, seeds_of_trees, None, None, StopSignal(), ScratchPool())
     assert len(tree.nodes) == 3
     root = tree.nodes.view(CODED_NODE)[0]
-    assert (root["last"], root["next"], root["feature"]) == (960, 1008, ~0)
+    assert (root["last"], root["next"], root["feature"]) == (1000, 1050, ~0)
