@@ -113,5 +113,6 @@ def draw_suite(results: Results, regimes: dict[str, Setting], path: str | os.Pat
         panel.set_yticks(list(height.values()), list(height))
         panel.set_xlabel("points of accuracy")
         panel.grid(axis="x", alpha=0.3)
-    panels.flat[0].legend(frameon=False, fontsize="small")
+    handles, names = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
     save_figure(figure, path)
