@@ -8,8 +8,8 @@ et al. 1984) for every impurity that is concave in the shares.
 The direction is found by a few rounds of the power method, from the class whose share differs most
 between categories. A direction that is not exact gives other candidates, not wrong ones.
 
-Where many categories have few rows each, nearly every one has a single class: any cut of the order would
-separate the rows of the node and say nothing about others. There, the only cut is that of one
+Where many categories have few rows each, nearly every one has a single class: any cut of the order
+would separate the rows of the node and say nothing about others. There, the only cut is that of one
 category against all others which reduces Gini impurity most.
 
 A random cut is drawn uniformly between the smallest and the largest score. Random sets, regardless
