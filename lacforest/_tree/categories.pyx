@@ -265,6 +265,22 @@ cdef inline void _single_out(
     order[chosen] = moved
 
 
+cdef inline FeatureStatistics _places(
+    const CategoryScratch* scratch, const CodeRange* span, const count_t* cells
+) noexcept nogil:
+    """The ordered categories as codes: places from 0 on."""
+    cdef FeatureStatistics statistics
+    statistics.codes.low = 0
+    statistics.codes.high = scratch.n_places - 1
+    statistics.codes.missing = scratch.n_places
+    statistics.codes.n_missing = span.n_missing
+    statistics.in_cells = True
+    statistics.cells = cells
+    statistics.keys = NULL
+    statistics.n_keys = 0
+    return statistics
+
+
 cdef FeatureStatistics order_categories(
     const NodeSearch* search,
     const code_t* codes,
@@ -276,10 +292,16 @@ cdef FeatureStatistics order_categories(
     cdef CategoryScratch* scratch = &work.categories
     cdef const count_t* counts = <const count_t*> scratch.counts
     cdef int64_t n_classes = work.n_classes
-    cdef FeatureStatistics statistics
     cdef const count_t* own
     cdef int64_t k
     cdef code_t c
+    if span.high == span.low + 1 and are_few_cells(2 * n_classes, search.n_rows):
+        # Two categories have one cut, whatever their order.
+        fill_cells(search, codes, span, cells)
+        scratch.order[0].code = span.low
+        scratch.order[1].code = span.high
+        scratch.n_present = scratch.n_places = 2
+        return _places(scratch, span, cells)
     if are_few_cells((<int64_t> (span.high - span.low) + 1) * n_classes, search.n_rows):
         counts = <const count_t*> work.cells
         fill_cells(search, codes, span, <count_t*> work.cells)
@@ -304,15 +326,7 @@ cdef FeatureStatistics order_categories(
             continue
         for k in range(n_classes):       # all but one category in one place
             cells[n_classes + k] += own[k]
-    statistics.codes.low = 0
-    statistics.codes.high = scratch.n_places - 1
-    statistics.codes.missing = scratch.n_places
-    statistics.codes.n_missing = span.n_missing
-    statistics.in_cells = True
-    statistics.cells = cells
-    statistics.keys = NULL
-    statistics.n_keys = 0
-    return statistics
+    return _places(scratch, span, cells)
 
 
 cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil:
