@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Clamp unbounded ints to a number of rows that no node has.
 _MOST_ROWS = 2**53
-# Rows per category below which a node cuts off one category at a time: see docs/guide/categories.rst
-# for the measurements.
+# Rows per category below which a node cuts off one category at a time: docs/guide/categories.rst
+# has the measurements.
 _ROWS_PER_CATEGORY = 4
 
 
