@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _UNLABELED_PER_LABELED = 2.0
 # Clamp unbounded ints to a number of rows that no node has.
 _MOST_ROWS = 2**53
+# Rows per category below which a node cuts off one category at a time: docs/guide/categories.rst
+# has the measurements.
+_ROWS_PER_CATEGORY = 4
 
 
 def floor_with_tolerance(value: float) -> int:
@@ -245,6 +248,7 @@ class TreeShape:
             min_split=min(self.min_samples_split, _MOST_ROWS) * unit,
             min_labeled=min_labeled,
             min_unlabeled=min_unlabeled,
+            rows_per_category=_ROWS_PER_CATEGORY * unit,
             max_depth=self.max_depth,
             draw_until_feasible=self.draws_on,
         )

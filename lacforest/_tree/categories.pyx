@@ -8,6 +8,10 @@ et al. 1984) for every impurity that is concave in the shares.
 The direction is found by a few rounds of the power method, from the class whose share differs most
 between categories. A direction that is not exact gives other candidates, not wrong ones.
 
+Where many categories have few rows each, nearly every one has a single class: any cut of the order
+would separate the rows of the node and say nothing about others. There, the only cut is that of one
+category against all others which reduces Gini impurity most.
+
 A random cut is drawn uniformly between the smallest and the largest score. Random sets, regardless
 of classes, were less accurate with many categories; see docs/guide/categories.rst.
 """
@@ -25,6 +29,7 @@ from lacforest._tree.types cimport (
 cdef enum:
     N_ROUNDS = 3             # of the power method: too few to overflow without normalising
     FEW = 16                 # categories up to which insertion sorts fastest
+    MANY = 8                 # with more categories, those of few rows are cut off one at a time
 
 
 cdef inline bint _is_before(
@@ -210,6 +215,72 @@ cdef inline void _score(
         _score_by_direction(scratch, n_classes)
 
 
+cdef inline double _n_rows(const Workspace* work, const count_t* counts) noexcept nogil:
+    """Rows of the node's categories by weight, without factors of classes."""
+    cdef double n_rows = 0.0
+    cdef const count_t* own
+    cdef code_t c
+    cdef int32_t k
+    for c in range(work.categories.n_present):
+        own = counts + work.categories.slot[work.categories.order[c].code] * work.n_classes
+        for k in range(work.n_classes):
+            n_rows += <double> own[k] * work.rows_per_weight[k]
+    return n_rows
+
+
+cdef inline void _single_out(
+    CategoryScratch* scratch, const count_t* counts, int64_t n_classes, double known_mass
+) noexcept nogil:
+    """Put the category first that the best cut of one against all others separates.
+
+    With d the deviation of its shares from those of all, a category of mass m out of M reduces Gini
+    impurity by |d|^2 m M / (M - m).
+    """
+    cdef ScoredCategory* order = scratch.order
+    cdef ScoredCategory moved
+    cdef const double* shares
+    cdef double total = 0.0
+    cdef double best = -1.0
+    cdef double mass, gain
+    cdef code_t chosen = 0
+    cdef code_t c
+    for c in range(scratch.n_present):
+        order[c].score = _find_shares(
+            counts + scratch.slot[order[c].code] * n_classes, n_classes, known_mass,
+            scratch.shares + c * n_classes,
+        )
+        total += order[c].score
+    _center_shares(scratch, n_classes)
+    for c in range(scratch.n_present):
+        shares = scratch.shares + c * n_classes
+        mass = order[c].score
+        gain = _along(shares, shares, n_classes) * mass
+        if mass < total:
+            gain /= total - mass
+        if gain > best:
+            best = gain
+            chosen = c
+    moved = order[0]
+    order[0] = order[chosen]
+    order[chosen] = moved
+
+
+cdef inline FeatureStatistics _places(
+    const CategoryScratch* scratch, const CodeRange* span, const count_t* cells
+) noexcept nogil:
+    """The ordered categories as codes: places from 0 on."""
+    cdef FeatureStatistics statistics
+    statistics.codes.low = 0
+    statistics.codes.high = scratch.n_places - 1
+    statistics.codes.missing = scratch.n_places
+    statistics.codes.n_missing = span.n_missing
+    statistics.in_cells = True
+    statistics.cells = cells
+    statistics.keys = NULL
+    statistics.n_keys = 0
+    return statistics
+
+
 cdef FeatureStatistics order_categories(
     const NodeSearch* search,
     const code_t* codes,
@@ -221,8 +292,16 @@ cdef FeatureStatistics order_categories(
     cdef CategoryScratch* scratch = &work.categories
     cdef const count_t* counts = <const count_t*> scratch.counts
     cdef int64_t n_classes = work.n_classes
-    cdef FeatureStatistics statistics
+    cdef const count_t* own
+    cdef int64_t k
     cdef code_t c
+    if span.high == span.low + 1 and are_few_cells(2 * n_classes, search.n_rows):
+        # Two categories have one cut, whatever their order.
+        fill_cells(search, codes, span, cells)
+        scratch.order[0].code = span.low
+        scratch.order[1].code = span.high
+        scratch.n_present = scratch.n_places = 2
+        return _places(scratch, span, cells)
     if are_few_cells((<int64_t> (span.high - span.low) + 1) * n_classes, search.n_rows):
         counts = <const count_t*> work.cells
         fill_cells(search, codes, span, <count_t*> work.cells)
@@ -230,43 +309,43 @@ cdef FeatureStatistics order_categories(
     else:
         _count_sparsely(search, codes, span.missing, <count_t*> scratch.counts)
     check(scratch.n_present >= 1)
+    scratch.n_places = scratch.n_present
     if scratch.n_present > 2:            # two have one cut, whatever their order
-        _score(scratch, counts, n_classes, known_mass)
-        _sort(scratch.order, scratch.n_present)
+        if scratch.n_present > MANY and (
+            _n_rows(work, counts) < search.limits.rows_per_category * scratch.n_present
+        ):
+            _single_out(scratch, counts, n_classes, known_mass)
+            scratch.n_places = 2
+        else:
+            _score(scratch, counts, n_classes, known_mass)
+            _sort(scratch.order, scratch.n_present)
     for c in range(scratch.n_present):
-        memcpy(
-            cells + c * n_classes,
-            counts + scratch.slot[scratch.order[c].code] * n_classes,
-            n_classes * sizeof(count_t),
-        )
-    statistics.codes.low = 0
-    statistics.codes.high = scratch.n_present - 1
-    statistics.codes.missing = scratch.n_present
-    statistics.codes.n_missing = span.n_missing
-    statistics.in_cells = True
-    statistics.cells = cells
-    statistics.keys = NULL
-    statistics.n_keys = 0
-    return statistics
+        own = counts + scratch.slot[scratch.order[c].code] * n_classes
+        if c < scratch.n_places:
+            memcpy(cells + c * n_classes, own, n_classes * sizeof(count_t))
+            continue
+        for k in range(n_classes):       # all but one category in one place
+            cells[n_classes + k] += own[k]
+    return _places(scratch, span, cells)
 
 
 cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil:
     cdef const CategoryScratch* scratch = &work.categories
     cdef const count_t* cells = <const count_t*> scratch.cells
     cdef const ScoredCategory* order = scratch.order
-    cdef code_t n_present = scratch.n_present
+    cdef code_t n_places = scratch.n_places
     cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
     cdef double low = order[0].score
-    cdef double high = order[n_present - 1].score
+    cdef double high = order[n_places - 1].score
     cdef double threshold = low + share * (high - low)
     cdef code_t last = 0
     cdef code_t c
     cdef int32_t k
-    if n_present > 2 and low < high:
-        while last + 2 < n_present and order[last + 1].score <= threshold:
+    if n_places > 2 and low < high:
+        while last + 2 < n_places and order[last + 1].score <= threshold:
             last += 1
-    elif n_present > 2:
-        last = <code_t> (share * (n_present - 1))
+    elif n_places > 2:
+        last = <code_t> (share * (n_places - 1))
     for c in range(last + 1):
         for k in range(work.n_classes):
             left_counts[k] += cells[c * work.n_classes + k]
@@ -277,5 +356,7 @@ cdef void keep_categories(Workspace* work, Split* best) noexcept nogil:
     cdef code_t c
     best.n_categories = work.categories.n_present
     best.n_left_categories = best.cut.last + 1
+    if best.n_left_categories == work.categories.n_places:
+        best.n_left_categories = best.n_categories       # present | missing
     for c in range(best.n_categories):
         work.categories.best[c] = work.categories.order[c].code

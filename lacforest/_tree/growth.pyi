@@ -16,6 +16,7 @@ class TreeLimits:
         min_split: float = 2,
         min_labeled: float = 0,
         min_unlabeled: float = 0,
+        rows_per_category: float = 0,
         max_depth: int | None = None,
         draw_until_feasible: bool = False,
     ) -> Self: ...

@@ -44,6 +44,9 @@ cdef class TreeLimits:
     min_labeled, min_unlabeled : float, default=0
         Labelled and unlabelled rows in each child (Eqns 5 and 6), by weight. They apply to
         augmented Gini impurity only.
+    rows_per_category : float, default=0
+        Where the categories of a node are more than eight and have fewer rows each on average, by
+        weight, one of them is cut off at a time: sets would fit the labels of single rows.
     max_depth : int or None, default=None
     draw_until_feasible : bool, default=False
         Draw features beyond `max_features` until one of them has a feasible cut.
@@ -57,6 +60,7 @@ cdef class TreeLimits:
         min_split=2,
         min_labeled=0,
         min_unlabeled=0,
+        rows_per_category=0,
         max_depth=None,
         bint draw_until_feasible=False,
     ):
@@ -68,6 +72,7 @@ cdef class TreeLimits:
         self.limits.min_split = _finite("min_split", min_split)
         self.limits.min_labeled = _finite("min_labeled", min_labeled)
         self.limits.min_unlabeled = _finite("min_unlabeled", min_unlabeled)
+        self.limits.rows_per_category = _finite("rows_per_category", rows_per_category)
         self.limits.draw_until_feasible = draw_until_feasible
 
     def check_whole(self):

@@ -102,6 +102,7 @@ cdef struct Limits:
     double min_unlabeled         # unlabelled rows in each child (Eqn 6)
     double min_leaf              # rows of any kind in each child
     double min_split             # rows of any kind in a node that may be split
+    double rows_per_category     # of a node; with fewer, one category stands against all others
     int32_t max_depth
     int32_t max_features         # tau
     bint draw_until_feasible     # draw beyond tau until some feature has a feasible cut
@@ -169,6 +170,7 @@ cdef struct CategoryScratch:
     code_t* slot                 # by code: its row in a table of counts by class
     ScoredCategory* order        # those present, in the order of their codes, then of scores
     code_t n_present
+    code_t n_places              # of cells: n_present, or 2 where one category stands against all
     uint64_t* counts             # a table of counts, where Workspace.cells would be too sparse
     uint64_t* cells              # counts in the order of scores
     double* shares               # of classes, in the order of codes

@@ -179,7 +179,8 @@ default="from_dtype"
     criterion prefers; where a node misses nothing, to the larger child.
 
     *Categories.* A node orders the categories of its rows by how their classes differ, and tries
-    every cut of that order. A category that a node has not seen goes where missing values go; one
+    every cut of that order; more than eight categories with fewer than four rows each on average
+    are cut off one at a time. A category that a node has not seen goes where missing values go; one
     that is not in the fit is missing. A column may have 65,535 categories.
 
     *Warm starts.* With ``warm_start=True`` a second fit on the same data with more `n_estimators`

@@ -118,7 +118,9 @@ def remember(
 ) -> EarlierFit:
     """What a later fit needs in order to go on; `rows` as in `find_earlier`."""
     if deployment is not None:
-        deployment = replace(deployment, rows=replace(deployment.rows, table=None))
+        # `deployment_of` puts the table of the later fit in its place.
+        rows_alone = replace(deployment.rows, table=None)  # type: ignore[arg-type]
+        deployment = replace(deployment, rows=rows_alone)
     return EarlierFit(
         _digest_data(forest, rows, labels, coded),
         _digest_parameters(forest),

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from forests import assert_same_forest, border_is_tied
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference.categories import order_of_categories
@@ -178,10 +178,12 @@ def test_with_two_classes_no_set_is_better_than_a_cut_of_the_order(given_rows):
 @settings(max_examples=200)
 @given(given_rows=category_rows)
 def test_in_step_one_with_one_known_class_no_set_is_better(given_rows):
+    # Every category has an unlabelled row, and one of them a labelled one.
+    present = sorted({code for code, _ in given_rows})
+    given_rows = [*given_rows, *((code, 1) for code in present), (present[0], 0)]
     codes, classes = zip(*given_rows, strict=True)
     n_unlabeled = sum(classes)
     n_labeled = len(classes) - n_unlabeled
-    assume(n_labeled > 0 and n_unlabeled > 0)
     # So small a ratio that every category has more unlabelled rows than its labelled ones stand
     # for: v of Definition 1 is nowhere clipped, and the loss is concave.
     least = min(
@@ -190,10 +192,68 @@ def test_in_step_one_with_one_known_class_no_set_is_better(given_rows):
         for code in set(codes)
     )
     theta = 1 - min(0.99, 0.99 * least * n_labeled / n_unlabeled)
-    assume(least > 1e-3)
     rule = AugmentedRule(Totals(theta, n_labeled, n_unlabeled), 0.0)
     best, cut = best_of_all_sets(one_column(codes, classes, 1), rule)
     assert cut >= best - 1e-9
+
+
+def test_many_categories_of_few_rows_are_cut_off_one_at_a_time():
+    # Three rows per category: category 4 alone has the second class only.
+    codes = np.repeat(np.arange(10), 3)
+    y = np.where(codes == 4, 1, (np.arange(30) % 3 == 0).astype(int))
+    inside = stump(codes, y, categorical_features=[0]).estimators_[0].category_set(0)
+    assert inside.tolist() == [4]
+    # The same rows twice over are enough for sets, whether they are repeated or weigh twice.
+    y = (codes % 2 == 0).astype(int)
+    X = codes[:, None].astype(float)
+    weighted = stump(codes, y, categorical_features=[0])
+    assert len(weighted.estimators_[0].category_set(0)) in (1, 9)
+    weighted.fit(X, y, sample_weight=np.full(30, 2.0))
+    repeated = stump(np.tile(codes, 2), np.tile(y, 2), categorical_features=[0])
+    for enough in (weighted, repeated):
+        assert len(enough.estimators_[0].category_set(0)) == 5
+    # Weights below 1 count in units of their mean.
+    enough.fit(np.tile(X, (2, 1)), np.tile(y, 2), sample_weight=np.full(60, 0.5))
+    assert len(enough.estimators_[0].category_set(0)) == 5
+    # Eight categories are not many.
+    few = codes < 8
+    inside = stump(codes[few], y[few], categorical_features=[0]).estimators_[0].category_set(0)
+    assert len(inside) == 4
+
+
+def with_many_categories(problem, seed):
+    """The same problem with so many categories that most have few rows."""
+    rng = np.random.default_rng(seed)
+    table = problem.everyone
+    for feature in problem.categorical:
+        present = ~np.isnan(table[:, feature])
+        drawn = rng.integers(0, 30, present.sum())
+        table[present, feature] = np.unique(drawn, return_inverse=True)[1]
+    return problem.with_table(table)
+
+
+@slow
+@given(problem=categorical_problems(), seed=seeds)
+def test_single_categories_agree_with_the_naive_forest(problem, seed):
+    test_every_cut_agrees_with_the_naive_forest.hypothesis.inner_test(
+        with_many_categories(problem, seed), seed
+    )
+
+
+@slow
+@given(problem=categorical_problems(with_weight=True), seed=seeds)
+def test_single_categories_of_weighted_rows_agree(problem, seed):
+    test_weights_agree_with_the_naive_forest.hypothesis.inner_test(
+        with_many_categories(problem, seed), seed
+    )
+
+
+@slow
+@given(problem=categorical_problems(), seed=seeds, refinement=st.sampled_from(["hard", "deepen"]))
+def test_random_cuts_of_single_categories_agree(problem, seed, refinement):
+    test_random_cuts_agree_with_the_naive_forest.hypothesis.inner_test(
+        with_many_categories(problem, seed), seed, refinement
+    )
 
 
 # ------------------------------------------------------------------ what must not matter

@@ -141,6 +141,7 @@ def test_codes_out_of_range(codes, n_codes, has_missing, message):
         ({"min_split": np.inf}, "min_split must be finite, got inf"),
         ({"min_labeled": -np.inf}, "min_labeled must be finite, got -inf"),
         ({"min_unlabeled": np.nan}, "min_unlabeled must be finite, got nan"),
+        ({"rows_per_category": np.inf}, "rows_per_category must be finite, got inf"),
     ],
 )
 def test_limits_that_make_no_sense(changes, message):

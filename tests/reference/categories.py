@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 N_ROUNDS = 3  # of the power method
+ROWS_PER_CATEGORY = 4  # below which one category stands against all others,
+MANY = 8  # if there are more than these
 
 
 def total(numbers):
@@ -98,6 +100,32 @@ def order_of_categories(rows, members, feature, known_mass):
     return sorted((_along(deviations[c], direction), c) for c in shares)
 
 
+def has_few_rows(rows, members, feature):
+    """Whether the categories of a node are many and have few rows each, by weight."""
+    present = [row for row in members if not math.isnan(rows.values[row][feature])]
+    n_categories = len({rows.values[row][feature] for row in present})
+    n_rows = sum(rows.weights[row] for row in present)
+    return n_categories > MANY and n_rows < ROWS_PER_CATEGORY * n_categories
+
+
+def single_category(rows, members, feature, known_mass):
+    """The categories of a node in order of codes, after the one that is best cut off alone."""
+    shares, masses = shares_of_categories(rows, members, feature, known_mass)
+    mass = total(masses.values())
+    n_classes = rows.n_known + 1
+    mean = [total(masses[c] * shares[c][k] for c in masses) / mass for k in range(n_classes)]
+
+    def gain(category):
+        own = masses[category]
+        deviation = [p - m for p, m in zip(shares[category], mean, strict=True)]
+        reduction = _along(deviation, deviation) * own
+        return reduction / (mass - own) if own < mass else reduction
+
+    gains = {category: gain(category) for category in shares}
+    best = max(gains, key=gains.get)
+    return [best, *(category for category in shares if category != best)]
+
+
 def _cut(rows, feature, ordered, n_left, missing_left):
     left, right = frozenset(ordered[:n_left]), frozenset(ordered[n_left:])
     if not right:  # present | missing: all categories of the column are present
@@ -111,8 +139,12 @@ def _has_missing(rows, members, feature):
 
 def cuts_of_categories(rows, members, feature, known_mass):
     """Candidates in the order of preference in ties."""
-    ordered = [c for _, c in order_of_categories(rows, members, feature, known_mass)]
-    between = range(1, len(ordered))
+    if has_few_rows(rows, members, feature):
+        ordered = single_category(rows, members, feature, known_mass)
+        between = range(1, 2)
+    else:
+        ordered = [c for _, c in order_of_categories(rows, members, feature, known_mass)]
+        between = range(1, len(ordered))
     for n_left in between:
         yield _cut(rows, feature, ordered, n_left, missing_left=False)
     if ordered and _has_missing(rows, members, feature):
@@ -132,7 +164,9 @@ def random_cut_of_categories(rows, members, feature, known_mass, word):
         return
     share = (word >> 11) / 2**53
     low, high = scored[0][0], scored[-1][0]
-    if low == high:
+    if has_few_rows(rows, members, feature):
+        ordered, n_left = single_category(rows, members, feature, known_mass), 1
+    elif low == high:
         n_left = 1 + int(share * (len(ordered) - 1))
     else:
         threshold = low + share * (high - low)
