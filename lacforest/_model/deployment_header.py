@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._input.parameters import is_real
 from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_floats
 from lacforest.mixture.findings import LEVELS, Finding
@@ -69,7 +70,10 @@ def restore_deployment(estimator: Any, stored: Any) -> None:
             raise ModelFileError("known_shares_interval does not belong to the known classes")
         estimator.known_shares_interval_ = ends.reshape(n_known, 2)
     if stored["share_shift"] is not None:
-        estimator.share_shift_ = float(stored["share_shift"])
+        shift = stored["share_shift"]
+        if not is_real(shift) or not np.isfinite(shift):
+            raise ModelFileError("share_shift is not a finite number")
+        estimator.share_shift_ = float(shift)
     estimator.fit_findings_ = tuple(_restore_finding(entry) for entry in stored["findings"])
     estimator.column_shift_ = _restore_shift(stored.get("column_shift"), estimator.n_features_in_)
 

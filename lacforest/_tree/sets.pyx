@@ -63,6 +63,8 @@ cdef class GrowingSets:
 
     cdef int copy(self, const uint64_t* words, int64_t n_words) except -1 nogil:
         """Append the sets of a tree that is grown on."""
+        if n_words == 0:     # of a tree without sets, which has no words to point to
+            return 0
         self._add_words(n_words)
         memcpy(self.words + self.n_words - n_words, words, n_words * sizeof(uint64_t))
         return 0

@@ -260,6 +260,13 @@ def test_headers_that_contradict_the_trees(path, kind):
     assert_not_loaded(path, message)
 
 
+@pytest.mark.parametrize("shift", ["nan", "1e999", "3", True, [], float("inf")])
+def test_a_shift_of_shares_that_is_no_finite_number(path, shift):
+    # A shift of "nan" was read, and such a forest could not be saved again.
+    rewrite(path, change_header=lambda header: header["deployment"].update(share_shift=shift))
+    assert_not_loaded(path, "share_shift is not a finite number")
+
+
 def test_an_interval_in_a_plain_forest(tmp_path):
     path = tmp_path / "a model.lac"
     small_forest(n_estimators=2).fit(X, y).save(path, compress=False)
