@@ -170,6 +170,6 @@ def as_arrays(X, y, U, size=70):
 
 
 def slowly(block):
-    """The same rows, after a while."""
-    time.sleep(0.3)
+    """The same rows, after long enough for a busy machine to see that the task has begun."""
+    time.sleep(1.5)
     return block

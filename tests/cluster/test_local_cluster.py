@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -97,16 +96,23 @@ def test_ctrl_c_ends_a_fit_and_leaves_nothing(client):
     table, labels, unlabeled = as_arrays(X, y, U)
     forest = DaskLACForestClassifier(4, client=client, **OPTIONS)
 
+    has_ended = threading.Event()
+
     def interrupt():
         while not has_started(client, "look"):
-            time.sleep(0.02)
+            # A fit that has ended already must not leave an interrupt for another test.
+            if has_ended.wait(0.02):
+                return
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        forest.fit(table.map_blocks(slowly, dtype=float), labels, X_unlabeled=unlabeled)
-    thread.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            forest.fit(table.map_blocks(slowly, dtype=float), labels, X_unlabeled=unlabeled)
+    finally:
+        has_ended.set()
+        thread.join()
     assert not hasattr(forest, "classes_")
     assert wait_until_empty(client) == []
 

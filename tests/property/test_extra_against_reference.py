@@ -158,8 +158,8 @@ def test_a_larger_problem(global_random_seed):
 @given(problem=problems(), seed=seeds, min_leaf=min_leaves)
 @settings(max_examples=40)
 def test_every_row_of_the_table_goes_where_codes_say(problem, seed, min_leaf):
-    # Step I routes rows by codes, the frozen trees by floats.
-    forest = fit(problem, seed, min_leaf, "hard")
+    # Step I routes rows by codes, the frozen trees by floats. Without a cap it takes all of them.
+    forest = fit(problem, seed, min_leaf, "hard", pseudo_cap=None)
     explored = forest._explored
     leaves = explored.leaves(problem.everyone, 1) + explored.tree_start[:-1]
     is_unlabeled = np.arange(len(leaves)) >= len(problem.X)
@@ -174,7 +174,7 @@ def test_every_row_of_the_table_goes_where_codes_say(problem, seed, min_leaf):
 @given(problem=problems(), seed=seeds)
 @settings(max_examples=40)
 def test_leaves_of_step_one_keep_their_minimum(problem, seed):
-    forest = fit(problem, seed, 4)
+    forest = fit(problem, seed, 4, pseudo_cap=None)
     rows = forest._explored.explored_counts.sum(axis=1)
     n_rows = len(problem.everyone)
     assert (rows[forest._explored.nodes["left"] < 0] >= min(4, n_rows)).all()
