@@ -70,7 +70,9 @@ def run(given: argparse.Namespace) -> int:
             model.forest,
             X,
             truth,
-            feature_names=model.coder.feature_names,
+            feature_names={
+                name: model.coder.texts_of_codes.get(name) for name in model.coder.feature_names
+            },
             title=f"What is new in {_short_name(places)}?",
             facts={"model": given.model.name, "table": _short_name(places)},
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def write_report(
     *,
     training: tuple[Any, Any, Any] | None = None,
     diagnosis: ThetaReport | None = None,
-    feature_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | Mapping[str, Sequence[str] | None] | None = None,
     title: str = "What is new?",
     facts: dict[str, str] | None = None,
 ) -> None:
@@ -70,8 +70,9 @@ def write_report(
         its interval, which takes five more fits.
     diagnosis : ThetaReport, optional
         From `lacforest.mixture.diagnose`.
-    feature_names : list of str, optional
-        By default those of the fit, if there were any.
+    feature_names : list of str or dict of str to (list of str or None), optional
+        By default those of the fit, if there were any. A dict also names the texts that the codes
+        0, 1, 2 and so on of a column stand for.
     title : str, default="What is new?"
     facts : dict of str to str, optional
         Additional rows for the table of facts.
@@ -82,6 +83,10 @@ def write_report(
             "this forest was fitted without unlabelled rows and has no new class: there is nothing "
             "to report"
         )
+    codes: dict[str, Sequence[str]] = {}
+    if isinstance(feature_names, Mapping):
+        codes = {name: texts for name, texts in feature_names.items() if texts is not None}
+        feature_names = list(feature_names)
     predicted = forest.predict(X)
     is_new = predicted == forest.new_label_
     sections = [
@@ -90,7 +95,7 @@ def write_report(
         _pictures(forest, X, y_true, training),
         _shares(forest),
         groups_section(forest, X, is_new, training, feature_names),
-        newest_section(forest, X, predicted, feature_names),
+        newest_section(forest, X, predicted, feature_names, codes),
         _importances(forest, feature_names),
         _shift(forest, feature_names),
         next_section(is_new),

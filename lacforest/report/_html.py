@@ -31,6 +31,9 @@ p { margin: .5rem 0; } .soft { color: var(--soft); }
 figure { margin: 0; flex: 1 1 20rem; min-width: min(20rem, 100%); max-width: 36rem;
   background: var(--card); border-radius: .6rem; padding: .75rem; }
 figure img { display: block; width: 100%; height: auto; }
+figure:only-child { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center;
+  max-width: none; }
+figure:only-child picture { flex: 0 1 34rem; } figure:only-child figcaption { flex: 1 1 14rem; }
 figcaption { color: var(--soft); font-size: .875rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .925rem; }

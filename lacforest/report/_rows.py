@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,12 +67,13 @@ def newest_section(
     X: Any,
     predicted: NDArray[Any],
     feature_names: Sequence[str] | None,
+    codes: Mapping[str, Sequence[str]],
 ) -> Section:
-    """The rows that look newest, with the columns that made them so."""
+    """The rows that look newest, with the columns that made them so; `codes` as in `explain`."""
     scores = ranking_score(forest, X)
     order = np.argsort(-scores, kind="stable")[:_MOST_ROWS]
     names = None if hasattr(forest, "feature_names_in_") else feature_names
-    reasons = explain(forest, _take(X, order), _REASONS, feature_names=names)
+    reasons = explain(forest, _take(X, order), _REASONS, feature_names=names, categories=codes)
     rows = [
         (
             str(i + 1),

@@ -263,6 +263,14 @@ def test_report(run, model, folder):
     assert "How good is it?" not in page
 
 
+def test_reasons_in_the_report_name_categories(run, model, folder):
+    assert run("report", "model.lac", "prod.csv", "-o", "report.html").code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "city = Lima (" in page
+    assert "city = 0" not in page
+    assert "city = 1" not in page
+
+
 def test_report_with_truth(run, model, folder):
     outcome = run(
         "report", "model.lac", "labelled.csv", "-o", "r.html", "--truth", "kind", "--json"
