@@ -106,6 +106,8 @@ def test_ctrl_c_ends_a_fit_and_leaves_nothing(client):
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
+    # A run in the background, by nohup for example, ignores interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -113,6 +115,7 @@ def test_ctrl_c_ends_a_fit_and_leaves_nothing(client):
     finally:
         has_ended.set()
         thread.join()
+        signal.signal(signal.SIGINT, before)
     assert not hasattr(forest, "classes_")
     assert wait_until_empty(client) == []
 
