@@ -162,6 +162,9 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     if has_explored:
         explored = _rebuild_forest(arrays, _EXPLORED, ratio, n_features, own)
     forest = _rebuild_forest(arrays, "", 0.0 if has_explored else ratio, n_features, own)
+    scoring = forest if explored is None else explored
+    if estimator.new_class_index_ is not None and not (scoring.n_explored >= 1).all():
+        raise ModelFileError("a tree has no node of Step I, which scores of new rows need")
     if (estimator.theta_ is None) != (estimator.new_class_index_ is None):
         raise ModelFileError("theta is invalid: a forest has it if and only if it has a new class")
     n_labeled = header["n_labeled"]

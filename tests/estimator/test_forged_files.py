@@ -79,6 +79,13 @@ BAD_TREES = {
     "too few counts": (drop_last("explored_counts"), "explored_counts"),
     "too many explored": (set_item("n_explored", 0, 10**6), "Step I"),
     "negative explored": (set_item("n_explored", 0, -1), "Step I"),
+    "a tree without nodes of Step I": (
+        lambda arrays: arrays.update(
+            explored_counts=arrays["explored_counts"][arrays["n_explored"][0] :],
+            n_explored=arrays["n_explored"] * np.array([0, 1], dtype=np.int32),
+        ),
+        "Step I",
+    ),
     "explored between siblings": (
         lambda arrays: arrays.update(
             n_explored=arrays["n_explored"] - np.array([1, 0], dtype=np.int32),
