@@ -17,7 +17,11 @@ from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import RankMixture, ShareMixture, ThetaEstimator, ThetaWarning
 from lacforest.mixture.findings import Finding
-from lacforest.mixture.share_finding import share_finding
+from lacforest.mixture.share_finding import (
+    look_alike_findings,
+    plausible_interval,
+    share_finding,
+)
 
 # Most labelled and most unlabelled rows: errors of estimates are far below their intervals by then.
 MOST_ROWS = 100_000
@@ -336,7 +340,7 @@ def find_deployment(
         found = find_theta(theta, rows, columns, entropy, n_jobs)
         if mixture is None:
             return Deployment(found, labeled, None, None, rows)
-        findings = (share_finding(mixture),)
+        found, findings = _judge_by_shares(found, mixture)
         return Deployment(found, labeled, None, mixture.share_shift_, rows, findings)
 
     assert mixture is not None
@@ -350,9 +354,20 @@ def find_deployment(
     else:
         found = find_theta(theta, weighted, columns, entropy, n_jobs)
     if given is None:
+        found, findings = _judge_by_shares(found, mixture)
         interval, shift = mixture.known_shares_interval_, mixture.share_shift_
-        return Deployment(found, shares, interval, shift, weighted, (share_finding(mixture),))
+        return Deployment(found, shares, interval, shift, weighted, findings)
     return Deployment(found, shares, None, None, weighted)
+
+
+def _judge_by_shares(theta: Theta, mixture: ShareMixture) -> tuple[Theta, tuple[Finding, ...]]:
+    """Findings on the known classes; an estimated theta is less certain where they look alike."""
+    findings = (share_finding(mixture),)
+    if theta.estimator is None:
+        return theta, findings
+    if theta.interval is not None:
+        theta = replace(theta, interval=plausible_interval(theta.interval, mixture))
+    return theta, (*findings, *look_alike_findings(mixture))
 
 
 def _can_estimate(rows: TrainingRows) -> bool:

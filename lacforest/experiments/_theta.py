@@ -16,8 +16,13 @@ from lacforest._utils.version import __version__
 from lacforest.ensemble import LACForestClassifier
 from lacforest.experiments._dense_qp import dense_theta, svc_scores
 from lacforest.experiments._runner import ResultsFile, run_jobs
-from lacforest.mixture import KernelMeanEmbedding, RankMixture, ThetaEstimator, make_estimator
-from lacforest.mixture.checks import estimate_findings
+from lacforest.mixture import (
+    KernelMeanEmbedding,
+    RankMixture,
+    ThetaEstimator,
+    diagnose,
+    make_estimator,
+)
 from lacforest.model_selection import AugmentedSplit, make_augmented_split
 
 DATASETS = ("segment", "texture", "optdigits", "satimage", "pendigits", "letter")
@@ -172,7 +177,7 @@ class ThetaExperiment:
             "seconds": seconds,
             "n_labeled": len(X),
             "n_unlabeled": len(X_unlabeled),
-            **_findings(estimator),
+            **_findings(estimator, split, seed),
         }
 
     def run(self, results: ResultsFile) -> list[tuple[ThetaJob, dict[str, Any]]]:
@@ -182,13 +187,21 @@ class ThetaExperiment:
         return [(job, found[key]) for key, job in jobs.items()]
 
 
-def _findings(estimator: ThetaEstimator) -> dict[str, Any]:
+def _findings(estimator: ThetaEstimator, split: AugmentedSplit, seed: int) -> dict[str, Any]:
     """Whether theta is identifiable by `diagnose`, and the p-value of "nothing is new"."""
     if not isinstance(estimator, RankMixture) or estimator.interval_ is None:
         return {}
-    findings = estimate_findings(estimator, estimator.interval_)
-    levels = {found.topic: found.level for found in findings}
-    return {"identified": levels["identifiable"] == "ok", "p_value": estimator.p_value_}
+    report = diagnose(
+        split.X_labeled,
+        split.X_unlabeled,
+        split.y_labeled,
+        estimator=estimator,
+        random_state=seed,
+        n_jobs=1,
+    )
+    doubts = {found.topic for found in report.findings if found.level != "ok"}
+    identified = doubts.isdisjoint({"identifiable", "look-alikes"})
+    return {"identified": identified, "p_value": estimator.p_value_}
 
 
 def _run_dense(split: AugmentedSplit) -> dict[str, Any]:

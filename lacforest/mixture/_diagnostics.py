@@ -16,7 +16,11 @@ from lacforest.mixture._rank_mixture import RankMixture
 from lacforest.mixture._share_mixture import ShareMixture
 from lacforest.mixture.checks import estimate_findings, rank_estimate
 from lacforest.mixture.findings import Finding
-from lacforest.mixture.share_finding import share_finding
+from lacforest.mixture.share_finding import (
+    look_alike_findings,
+    plausible_interval,
+    share_finding,
+)
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class ThetaReport:
     interval : tuple of float
     findings : tuple
         The results of all checks, each with ``topic`` ("something new", "something known",
-        "identifiable", "agreement", "fit" or "class shares"), ``level`` ("ok", "caution" or
-        "problem") and ``text``.
+        "identifiable", "agreement", "fit", "class shares" or "look-alikes"), ``level`` ("ok",
+        "caution" or "problem") and ``text``.
     estimator : RankMixture
         The fitted estimator.
     shares : ShareMixture or None
@@ -160,5 +164,8 @@ def diagnose(
         if is_moved and not is_given and by_rank is not None:
             assert shares.interval_ is not None  # n_bootstrap is not 0
             theta, interval, estimator = shares.theta_, shares.interval_, by_rank
+        found += look_alike_findings(shares)
     findings = (*estimate_findings(estimator, interval), *found)
+    if shares is not None:
+        interval = plausible_interval(interval, shares)
     return ThetaReport(theta, interval, findings, estimator, shares)

@@ -53,7 +53,7 @@ class RankMixture(ThetaEstimator):
     wide where the ratio curve has no level part. It is at least as wide above the estimate as the
     noise of the ratio of the two tables among the half of the rows that look most known. New rows
     that look like known ones everywhere are beyond any interval. Where a test of "nothing is new"
-    is not rejected, theta comes from steep densities (k from 8), and the lower end is 0.
+    is not rejected, the lower end is 0.
 
     Parameters
     ----------
@@ -115,12 +115,8 @@ class RankMixture(ThetaEstimator):
         if weight is None or np.ptp(weight) == 0:
             seed = int(np.random.SeedSequence(self._seeds()).generate_state(1)[0])
             self.p_value_ = novelty_p_value(columns, n_labeled, seed, self.n_jobs)
-        if self.finds_nothing_new:
-            # Flat shapes mistake noise for new rows that overlap.
-            self._lowest, self._weights, self._overlap_weight = STEEP_POWER, self._steep, 0.0
-            self.theta_ = float(1.0 - self._steep[0])
-            if self.interval_ is not None:
-                self.interval_ = (0.0, max(self.theta_, self.interval_[1]))
+        if self.finds_nothing_new and self.interval_ is not None:
+            self.interval_ = (0.0, self.interval_[1])
 
     @property
     def finds_nothing_new(self) -> bool:
@@ -130,7 +126,6 @@ class RankMixture(ThetaEstimator):
     def _estimate(self, table: ScoreTable) -> float:
         self.p_value_ = self.moderate_upper_ = None
         counts = position_counts(table)
-        self._lowest = POWER
         self._weights = mixture_weights(counts, components(POWER))
         self._steep = mixture_weights(counts, components(STEEP_POWER))
         self._overlap = mixture_weights(counts, components(OVERLAP_POWER))
@@ -193,7 +188,7 @@ class RankMixture(ThetaEstimator):
         check_is_fitted(self)
         x = np.asarray(x, dtype=np.float64)
         curve: NDArray[np.float64] = self._blend(
-            _curve(x, self._lowest, self._weights), _curve(x, OVERLAP_POWER, self._overlap)
+            _curve(x, POWER, self._weights), _curve(x, OVERLAP_POWER, self._overlap)
         )
         return curve
 

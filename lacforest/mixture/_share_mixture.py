@@ -71,6 +71,9 @@ class ShareMixture(BaseEstimator):
         How far the two lie apart, as a mean squared z-score: about 1 where nothing moved.
     has_shifted_ : bool
         Whether `share_shift_` is larger than chance explains, and rows tell the classes apart.
+    distinction_ : float or None
+        How well trees tell the known classes apart on labelled rows that they did not see: 0 by
+        chance, 1 at best. None with one class, or with given shares.
 
     See Also
     --------
@@ -115,6 +118,7 @@ class ShareMixture(BaseEstimator):
     known_shares_interval_: NDArray[np.float64] | None
     share_shift_: float
     has_shifted_: bool
+    distinction_: float | None
 
     # What checking of training rows asks of an estimator.
     unlabeled_label: Any = None
@@ -178,7 +182,9 @@ class ShareMixture(BaseEstimator):
         self.share_shift_ = shift_statistic(
             self.known_shares_, self.labeled_shares_, variance, rows.n_labeled
         )
-        sees = self._share_fit is None or self._share_fit.told_apart > _LEAST_TOLD_APART
+        fitted = self._share_fit
+        self.distinction_ = None if fitted is None else fitted.distinction
+        sees = fitted is None or fitted.told_apart > _LEAST_TOLD_APART
         self.has_shifted_ = sees and self.share_shift_ > LARGEST_CHANCE_SHIFT
         labeled, unlabeled, weight = _weighted_scores(scores, self.known_shares_)
         by_rank = RankMixture(level=self.level, n_bootstrap=0, random_state=0)

@@ -178,6 +178,12 @@ class ShareFit:
         return self.kept_shares + self.moving_part * normalised
 
     @property
+    def distinction(self) -> float | None:
+        """How well trees tell the fitted classes apart: 0 by chance, 1 at best; None for one."""
+        n_fitted = int(self.is_fitted.sum())
+        return (self.told_apart - 1.0) / (n_fitted - 1.0) if n_fitted > 1 else None
+
+    @property
     def moving_part(self) -> float:
         """Share of all fitted classes among known rows."""
         return 1.0 - float(self.kept_shares.sum())

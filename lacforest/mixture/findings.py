@@ -18,7 +18,7 @@ class Finding:
     ----------
     topic : str
         "something new", "something known", "identifiable", "agreement", "fit", "class shares",
-        "drift" or "control".
+        "look-alikes", "drift" or "control".
     level : {"ok", "caution", "problem"}
     text : str
         What was found, and what to do.

@@ -9,6 +9,9 @@ from lacforest.mixture.findings import Finding
 
 # Classes that a message names.
 _MOST_NAMED = 4
+# Below this distinction of the known classes, new classes may be taken for known ones: 0.1 to 0.35
+# on a table of income steps, where theta is far too low, and 0.8 to 1 on six other tables.
+_LEAST_DISTINCTION = 0.5
 
 
 def share_finding(mixture: ShareMixture) -> Finding:
@@ -44,3 +47,47 @@ def share_finding(mixture: ShareMixture) -> Finding:
         f"{', '.join(told)}{more}. Theta takes the estimated shares into account, and so does "
         'known_shares="auto"; if you know the shares, pass them as known_shares.',
     )
+
+
+def look_alike_findings(mixture: ShareMixture) -> tuple[Finding, ...]:
+    """A caution where trees cannot tell even the known classes apart; empty otherwise.
+
+    A new class can be seen only if it differs from the known ones, and how much classes differ in
+    these columns is seen from the known ones.
+
+    Parameters
+    ----------
+    mixture : ShareMixture
+        Fitted.
+    """
+    visible = mixture.distinction_
+    if visible is None or visible >= _LEAST_DISTINCTION:
+        return ()
+    text = (
+        "the known classes look alike: on a scale from 0 (chance) to 1, trees tell them apart by "
+        f"{max(visible, 0.0):.2f} on labelled rows that they did not see. New classes that look as "
+        "much like known ones are taken for known, so theta cannot be identified and is probably "
+        "too low. Better columns or more labelled rows may separate the classes; if you know the "
+        "share of new rows, pass it as theta."
+    )
+    return (Finding("look-alikes", "caution", text),)
+
+
+def plausible_interval(interval: tuple[float, float], mixture: ShareMixture) -> tuple[float, float]:
+    """The interval of theta, with an upper end that allows for new rows which look known.
+
+    Where the known classes look alike, only a part of the new rows can be expected to show: the
+    part by which known classes are told apart.
+
+    Parameters
+    ----------
+    interval : tuple of float
+        Of the rows that show.
+    mixture : ShareMixture
+        Fitted.
+    """
+    visible = mixture.distinction_
+    if visible is None or visible >= _LEAST_DISTINCTION:
+        return interval
+    low, high = interval
+    return low, 1.0 if visible <= high else high / visible

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference.column_shift import auc
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.inspection import column_shift
@@ -57,6 +58,19 @@ def test_sound_data_warn_of_nothing(forest):
         "class shares",
         "drift",
     }
+
+
+@both
+def test_classes_that_look_alike_leave_theta_open(forest):
+    rng = np.random.default_rng(0)
+    noise, label = rng.normal(size=(300, 3)), np.arange(300) % 2
+    with pytest.warns(ThetaWarning, match="the data cannot tell whether any"):
+        forest.fit(noise, label, X_unlabeled=rng.normal(size=(300, 3)))
+    assert levels(forest)["look-alikes"] == "caution"
+    assert forest.theta_interval_ == (0.0, 1.0)
+    # Nothing is said of theta where it was given.
+    given = clone(forest).set_params(theta=0.4).fit(noise, label, X_unlabeled=noise)
+    assert "look-alikes" not in levels(given)
 
 
 @both

@@ -1,5 +1,7 @@
 """Findings about the assumptions behind theta, and the plot of the ratio curve."""
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from lacforest.mixture import BestBin, RankMixture, RatioCurveDisplay, diagnose, estimate_theta
 from lacforest.mixture.checks import _identifiable, known_region, misfit
+from lacforest.mixture.share_finding import plausible_interval
 
 
 def blobs(rng, n_first, n_second, n_new):
@@ -122,6 +125,50 @@ def test_one_class_has_no_shares_to_compare(sound):
     X, U, _ = sound
     report = diagnose(X, U, np.zeros(len(X), dtype=int), random_state=0)
     assert levels(report)["class shares"] == "ok"
+
+
+def look_alikes(rng, n_labeled=300, n_unlabeled=600):
+    """Classes that no column tells apart, half of the unlabelled rows new."""
+    X, U = rng.normal(size=(n_labeled, 4)), rng.normal(size=(n_unlabeled, 4))
+    return X, U, np.arange(n_labeled) % 3
+
+
+def test_classes_that_look_alike():
+    X, U, y = look_alikes(np.random.default_rng(8))
+    report = diagnose(X, U, y, random_state=0)
+    assert levels(report)["look-alikes"] == "caution"
+    text = text_of(report, "look-alikes")
+    assert "the known classes look alike" in text
+    assert f"trees tell them apart by {max(report.shares.distinction_, 0.0):.2f}" in text
+    assert "theta cannot be identified" in text
+    assert "pass it as theta" in text
+    assert abs(report.shares.distinction_) < 0.2
+    # Any share of new rows could hide among rows that all look alike.
+    assert report.interval == (0.0, 1.0)
+    assert diagnose(X, U, random_state=0).interval[1] < 0.5
+
+
+def test_classes_that_are_told_apart_are_not_mentioned(sound):
+    X, U, y = sound
+    report = diagnose(X, U, y, random_state=0)
+    assert "look-alikes" not in levels(report)
+    assert report.shares.distinction_ > 0.9
+    assert report.interval == diagnose(X, U, random_state=0).interval
+
+
+@pytest.mark.parametrize(
+    ("visible", "expected"),
+    [
+        (None, (0.1, 0.3)),  # one class
+        (0.5, (0.1, 0.3)),  # told apart well enough
+        (0.4, (0.1, 0.75)),  # two fifths of the new rows show
+        (0.2, (0.1, 1.0)),
+        (-0.1, (0.1, 1.0)),
+    ],
+)
+def test_the_upper_end_allows_for_new_rows_that_look_known(visible, expected):
+    mixture = SimpleNamespace(distinction_=visible)
+    assert plausible_interval((0.1, 0.3), mixture) == pytest.approx(expected)
 
 
 def test_misfit_is_small_only_where_a_sample_is_missing(sound):
