@@ -37,7 +37,7 @@ N_BINS = 25
 LOWEST_POWER = 5.0
 _HIGHEST_POWER = 200.0
 _N_POWERS = 8
-_N_ROUNDS = 3
+N_ROUNDS = 3
 # Labelled rows from which on the share of a class is estimated.
 LEAST_ROWS = 5.0
 # A class keeps this part of an equal share while positions are found: weights of zero would remove
@@ -187,7 +187,7 @@ def fit_shares(
     scores: ClassScores,
     *,
     start: NDArray[np.float64] | None = None,
-    n_rounds: int = _N_ROUNDS,
+    n_rounds: int = N_ROUNDS,
     lowest: float = LOWEST_POWER,
 ) -> ShareFit:
     """Shares of the known classes and of new rows among unlabelled ones.
