@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -168,8 +169,7 @@ class ShareMixture(BaseEstimator):
         coded : CodedTable
             The table of `rows` in codes.
         """
-        for scores in self._start(rows, coded):
-            pass  # those by all trees come last
+        scores = deque(self._start(rows, coded), maxlen=1).pop()
         self._test_shift(scores)
         return self._find_theta(scores)
 
