@@ -18,6 +18,7 @@ from lacforest.mixture._share_mixture import LARGEST_CHANCE_SHIFT
 from lacforest.mixture._shares import (
     ClassScores,
     fit_shares,
+    invert,
     share_covariance,
     share_variance,
     shift_statistic,
@@ -352,6 +353,35 @@ def test_too_few_rows(problem):
         fitted(X, y, U[:1])
     with pytest.raises(ValueError, match="X_unlabeled is None: shares are those of classes"):
         fitted(X, y, None)
+
+
+# ------------------------------------------------------------------ inverses
+
+
+@given(seed=seeds, n=st.integers(1, 12), power=st.integers(0, 6))
+def test_small_matrices_are_inverted_as_by_lapack(seed, n, power):
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(n + 3, n)) * 10.0 ** rng.uniform(-power, power, size=n)
+    matrix = factor.T @ factor
+    scales = np.outer(*2 * [1 / np.sqrt(matrix.diagonal())])
+    unit = matrix * scales
+    assert_allclose(
+        invert(matrix) / scales, np.linalg.inv(unit), atol=1e-10 * np.linalg.cond(unit) ** 2
+    )
+
+
+def test_components_that_say_the_same_count_once():
+    matrix = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 4.0]])
+    assert_allclose(invert(matrix), [[0.5, 0, 0], [0, 0, 0], [0, 0, 0.25]])
+    assert_allclose(matrix @ invert(matrix) @ matrix, matrix)
+    assert_allclose(invert(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_large_matrices_are_inverted_too():
+    factor = np.random.default_rng(0).normal(size=(400, 160))
+    matrix = factor.T @ factor
+    assert_allclose(invert(matrix) @ matrix, np.eye(160), atol=1e-9)
+    assert_allclose(invert(matrix[:150, :150]) @ matrix[:150, :150], np.eye(150), atol=1e-9)
 
 
 # ------------------------------------------------------------------ the test in a fit
