@@ -295,8 +295,7 @@ def invert(information: NDArray[np.float64]) -> NDArray[np.float64]:
     work in a busy loop, for a tenth of a second in which the trees of a fit need the cores.
     """
     if len(information) > _MANY_COMPONENTS:
-        pseudo_inverse: NDArray[np.float64] = np.linalg.pinv(information, hermitian=True)
-        return pseudo_inverse
+        return np.linalg.pinv(information, hermitian=True).astype(np.float64)
     scale = 1.0 / np.sqrt(np.maximum(information.diagonal(), 1e-300))
     scales = np.multiply.outer(scale, scale)
     swept = information * scales
@@ -307,7 +306,7 @@ def invert(information: NDArray[np.float64]) -> NDArray[np.float64]:
             continue
         row = swept[k] / pivot
         swept -= np.multiply.outer(swept[:, k], row)
-        swept[k] = swept[:, k] = row
+        swept[k], swept[:, k] = row, row
         swept[k, k] = -1.0 / pivot
     return -swept * scales
 
