@@ -18,6 +18,7 @@ _DTYPES = {
     "float64": np.dtype("<f8"),
     "int32": np.dtype("<i4"),
     "int64": np.dtype("<i8"),
+    "uint8": np.dtype("u1"),
     "bool": np.dtype("?"),
 }
 
@@ -37,12 +38,15 @@ def read_header(path):
 
 
 def take_apart(path):
-    """Header and arrays of a file that was saved with compress=False."""
+    """Header and arrays of a file."""
     content, (header, start) = path.read_bytes(), read_header(path)
     arrays = {}
     for name, entry in header["arrays"].items():
         dtype, first = _DTYPES[entry["dtype"]], start + entry["offset"]
-        array = np.frombuffer(content[first : first + entry["stored"]], dtype=dtype)
+        stored = content[first : first + entry["stored"]]
+        if header["deflated"]:
+            stored = zlib.decompress(stored)
+        array = np.frombuffer(stored, dtype=dtype)
         arrays[name] = array.reshape(entry["shape"]).copy()
     return header, arrays
 

@@ -104,7 +104,7 @@ def change_array(rng, arrays):
         elif kind == 6:
             with np.errstate(all="ignore"):
                 target.flat[int(rng.integers(target.size))] += target.dtype.type(
-                    pick(rng, [1, -1] if target.dtype != bool else [1])
+                    pick(rng, [1] if target.dtype.kind in "bu" else [1, -1])
                 )
         else:
             number = np.array([pick(rng, NUMBERS)])

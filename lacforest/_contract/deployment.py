@@ -25,6 +25,9 @@ from lacforest.mixture.share_finding import (
 
 # Most labelled and most unlabelled rows: errors of estimates are far below their intervals by then.
 MOST_ROWS = 100_000
+# Most of them by which shares of classes are found: by then, the error of a share is what more rows
+# do not remove.
+_MOST_SHARE_ROWS = 20_000
 # Rows of every class, where there are as many.
 _ROWS_PER_CLASS = 50
 
@@ -43,21 +46,26 @@ _MOST_PROBABILITIES = 50_000_000
 
 
 def theta_rows(rows: TrainingRows) -> NDArray[np.intp] | None:
+    """Numbers of the rows that theta is found by, in ascending order; None takes all rows."""
+    return _sampled(rows, MOST_ROWS)
+
+
+def _sampled(rows: TrainingRows, most: int) -> NDArray[np.intp] | None:
     """Row numbers in ascending order, by their hashes; None takes all rows.
 
     Labelled and unlabelled rows are chosen apart, and rare classes keep some of their rows. Control
     rows are few and compared as a whole: tables with them are not divided.
     """
     # Rows that rare classes keep come on top of the labelled ones.
-    most_labeled = MOST_ROWS + rows.n_known * _ROWS_PER_CLASS
-    if rows.n_control or (rows.n_labeled <= most_labeled and rows.n_unlabeled <= MOST_ROWS):
+    most_labeled = most + rows.n_known * _ROWS_PER_CLASS
+    if rows.n_control or (rows.n_labeled <= most_labeled and rows.n_unlabeled <= most):
         return None
-    labeled = sampled_rows(rows.n_labeled, MOST_ROWS)
+    labeled = sampled_rows(rows.n_labeled, most)
     if labeled is None:
         labeled = np.arange(rows.n_labeled)
     else:
         labeled = _with_rare_classes(labeled, rows.classes[: rows.n_labeled], rows.n_known)
-    unlabeled = sampled_rows(rows.n_unlabeled, MOST_ROWS)
+    unlabeled = sampled_rows(rows.n_unlabeled, most)
     if unlabeled is None:
         unlabeled = np.arange(rows.n_unlabeled)
     return np.concatenate([labeled, rows.n_labeled + unlabeled])
@@ -72,6 +80,17 @@ def _with_rare_classes(
         for code in np.flatnonzero(counts < _ROWS_PER_CLASS)
     ]
     return np.unique(np.concatenate([chosen, *rare]))
+
+
+def _take_rows(
+    rows: TrainingRows, coded: CodedTable | None, most: int
+) -> tuple[TrainingRows, CodedTable | None]:
+    """At most so many rows of each side, with their codes; large tables are represented by some."""
+    chosen = _sampled(rows, most)
+    if chosen is None:
+        return rows, coded
+    few = rows.take(chosen, rows.table.take(chosen))
+    return few, None if coded is None else coded.take(chosen)
 
 
 def weigh_control(rows: TrainingRows) -> TrainingRows:
@@ -311,10 +330,8 @@ def find_deployment(
     entropy : uint32 array
     n_jobs : int or None
     """
-    chosen = theta_rows(rows)
-    if chosen is not None:
-        few = rows.take(chosen, rows.table.take(chosen))
-        codes = None if coded is None else coded.take(chosen)
+    few, codes = _take_rows(rows, coded, MOST_ROWS)
+    if few is not rows:
         of_few = find_deployment(theta, known_shares, few, known, codes, entropy, n_jobs)
         return replace(of_few, rows=_weigh_like(rows, of_few.rows))
     columns = None if coded is None else coded.columns
@@ -335,7 +352,12 @@ def find_deployment(
     takes_mixture = type(theta) is RankMixture and not rows.n_control
     if mixture is not None and (given is None or takes_mixture):
         mixture.classes_ = known
-        mixture.fit_shift(rows, code_table(rows.table, n_jobs) if coded is None else coded)
+        few, codes = _take_rows(rows, coded, _MOST_SHARE_ROWS)
+        codes = code_table(few.table, n_jobs) if codes is None else codes
+        if given is None:
+            mixture.find_shift(few, codes)
+        else:
+            mixture.fit_shift(few, codes)
     if given is None and (mixture is None or not mixture.has_shifted_):
         found = find_theta(theta, rows, columns, entropy, n_jobs)
         if mixture is None:

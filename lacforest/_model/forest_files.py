@@ -34,12 +34,15 @@ from lacforest._model.deployment_header import (
     restore_adaptation,
     restore_deployment,
 )
+from lacforest._model.packed_nodes import PACKED_ARRAYS, pack_nodes, unpack_nodes
 from lacforest._tree.sets import CategorySets
 
 # Version 1 had no interval of theta, up to version 2 a file held one forest, and up to version 3 it
 # had neither shares of classes nor findings. Version 5 holds a forest adapted to a batch; older
-# readers would predict without the adaptation. Version 6 holds categories, and may be adapted.
-VERSION = 6
+# readers would predict without the adaptation. Version 6 holds categories, and may be adapted. In
+# version 7, that of compressed files, nodes are packed; all else is optional, as in version 6.
+VERSION = 7
+_UNPACKED = 6
 _NO_CATEGORIES = 5
 _NOT_ADAPTED = 4
 _ONE_FOREST = 2
@@ -58,6 +61,7 @@ _SET_ARRAYS: dict[str, tuple[str | int, ...]] = {
     "tree_start": ("starts",),
 }
 _SETS = "sets."
+_PACKED = "nodes."
 # Arrays of the trees of Step I, where they are not the ones that predict.
 _EXPLORED = "explored."
 _FITTED_ARRAYS = {
@@ -78,7 +82,7 @@ def save_forest(
     compress: bool,
     attachment: dict[str, Any] | None = None,
 ) -> None:
-    """Write a fitted forest to `path`.
+    """Write a fitted forest to `path`; nodes are packed if it is compressed.
 
     An attachment is anything that belongs to the model and that JSON can hold, like the coding of
     a table; `read_attachment` returns it.
@@ -86,9 +90,9 @@ def save_forest(
     forest = estimator._forest
     explored = estimator._explored
     categories = estimator._categories
-    arrays = _arrays_of(forest, "")
+    arrays = _arrays_of(forest, "", compress)
     if explored is not None:
-        arrays |= _arrays_of(explored, _EXPLORED)
+        arrays |= _arrays_of(explored, _EXPLORED, compress)
     arrays |= {name: getattr(estimator, name) for name in _FITTED_ARRAYS}
     header = classifier_header(estimator) | {
         "version": _NOT_ADAPTED if estimator._class_factors is None else _NO_CATEGORIES,
@@ -101,15 +105,20 @@ def save_forest(
     if estimator._class_factors is not None:
         header["adaptation"] = encode_adaptation(estimator)
     if categories is not None:
-        header |= {"version": VERSION, "categories": encode_categories(categories)}
+        header |= {"version": _UNPACKED, "categories": encode_categories(categories)}
+    if compress:
+        header["version"] = VERSION
     write_container(path, header, arrays, compress)
 
 
-def _arrays_of(forest: ForestArrays, prefix: str) -> dict[str, NDArray[Any]]:
-    arrays = {prefix + name: getattr(forest, name) for name in _FOREST_ARRAYS}
+def _arrays_of(forest: ForestArrays, prefix: str, packed: bool) -> dict[str, NDArray[Any]]:
+    arrays = {name: getattr(forest, name) for name in _FOREST_ARRAYS}
+    if packed:
+        columns = pack_nodes(arrays.pop("nodes"), forest.tree_start)
+        arrays |= {_PACKED + name: column for name, column in columns.items()}
     if forest.sets is not None:
-        arrays |= {prefix + _SETS + name: getattr(forest.sets, name) for name in _SET_ARRAYS}
-    return arrays
+        arrays |= {_SETS + name: getattr(forest.sets, name) for name in _SET_ARRAYS}
+    return {prefix + name: array for name, array in arrays.items()}
 
 
 def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
@@ -134,11 +143,15 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
     has_explored = header["version"] == _TWO_FORESTS
     if header["version"] > _TWO_FORESTS:
         has_explored = header["has_two_forests"] is True
+    is_packed = header["version"] > _UNPACKED
     categories = None
-    if header["version"] > _NO_CATEGORIES:
+    if header["version"] == _UNPACKED or (is_packed and header.get("categories") is not None):
         categories = decode_categories(header["categories"])
     has_sets = categories is not None and any(categories.n_categories)
     shapes = dict(_FOREST_ARRAYS)
+    if is_packed:
+        del shapes["nodes"]
+        shapes |= {_PACKED + name: shape for name, shape in PACKED_ARRAYS.items()}
     if has_sets:
         shapes |= {_SETS + name: shape for name, shape in _SET_ARRAYS.items()}
     names = [*shapes]
@@ -196,7 +209,8 @@ def _check_shapes(
     for prefix in ("", _EXPLORED) if has_explored else ("",):
         own = dict(shared)
         for name, shape in shapes.items():
-            arrays.check_shape(prefix + name, shape, own)
+            dtype = np.uint8 if name.startswith(_PACKED) else None
+            arrays.check_shape(prefix + name, shape, own, dtype)
     for name, size in _FITTED_SIZES.items():
         arrays.check_shape(name, (size,), shared, _FITTED_ARRAYS[name])
 
@@ -211,12 +225,16 @@ def _rebuild_forest(
     sets = None
     if categories is not None:
         is_categorical = np.array(categories.n_categories) > 0
-        stored = {name: arrays[prefix + _SETS + name] for name in _SET_ARRAYS}
-        if stored["words"].dtype != np.uint64 or stored["tree_start"].dtype != np.int64:
+        own = {name: arrays[prefix + _SETS + name] for name in _SET_ARRAYS}
+        if own["words"].dtype != np.uint64 or own["tree_start"].dtype != np.int64:
             raise ModelFileError("its sets of categories are of another type")
-        sets = CategorySets(is_categorical, **stored)
+        sets = CategorySets(is_categorical, **own)
+    stored = {name: arrays[prefix + name] for name in _FOREST_ARRAYS if prefix + name in arrays}
+    if "nodes" not in stored:
+        columns = {name: arrays[prefix + _PACKED + name] for name in PACKED_ARRAYS}
+        stored["nodes"] = unpack_nodes(columns, stored["tree_start"])
     forest = ForestArrays(
-        **{name: arrays[prefix + name] for name in _FOREST_ARRAYS},
+        **stored,
         ratio=ratio,
         n_features=n_features,
         sets=sets,

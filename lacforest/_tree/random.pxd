@@ -4,6 +4,8 @@ A stream is one 64-bit state. Every tree gets streams of its own from numpy's Se
 each purpose.
 """
 
+from libc.math cimport fabs
+
 from lacforest._tree.types cimport check, int32_t, uint32_t, uint64_t
 
 
@@ -38,9 +40,17 @@ cdef inline int32_t draw_feature(
 
 
 cdef inline double value_between(double low, double high, uint64_t word) noexcept nogil:
-    """The value at a share word / 2**64 of the way from low to high: at least low, below high."""
+    """The value at a share word / 2**64 of the way from low to high: at least low, below high.
+
+    It is rounded to single precision if that moves it by less than 2**-16 of the way: the bits that
+    a draw fills with noise are half of what trees take in a file.
+    """
     cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
     cdef double value = low + share * (high - low)
+    cdef double rounded
     if high - low > 1.7e308:         # the difference overflowed
         value = (1.0 - share) * low + share * high
+    rounded = <double> <float> value
+    if low <= rounded < high and fabs(rounded - value) <= (high - low) * (1.0 / 65536.0):
+        return rounded
     return value if low <= value < high else low

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
@@ -36,6 +39,8 @@ MOST_SEEN = 0.8
 # The trees that tell all classes apart.
 N_CLASS_TREES = 150
 MIN_CLASS_LEAF = 3
+# Blocks of them (18 trees) by which most fits already see that no share has moved.
+_FIRST_BLOCKS = 2
 # The trees that score the other half of the rows.
 N_HALF_TREES = 50
 
@@ -102,7 +107,7 @@ def forest_scores(
     table = GrowthTable(
         columns, classes, np.ones(n_rows, dtype=np.uint8), n_labeled=n_labeled, n_classes=2
     )
-    sums, times = _sum_out_of_bag(table, rules, chance, N_TREES, seed, n_jobs)
+    sums, times = next(_sum_out_of_bag(table, rules, chance, N_TREES, seed, n_jobs))
     # A row that no tree left out is possible only in samples of a few rows.
     return np.where(times > 0, sums[:, 1] / np.maximum(times, 1), 0.5)
 
@@ -136,17 +141,20 @@ def half_scores(
         table = GrowthTable(
             columns, classes, np.ones(n_rows, dtype=np.uint8), n_labeled=n_labeled, n_classes=2
         )
-        sums, times = _sum_out_of_bag(table, rules, chance, N_HALF_TREES, int(own_seed), n_jobs)
+        own = _sum_out_of_bag(table, rules, chance, N_HALF_TREES, int(own_seed), n_jobs)
+        sums, times = next(own)
         scores[~seen] = (sums[:, 1] / np.maximum(times, 1))[~seen]
     return in_second, scores
 
 
 def class_scores(
     rows: TrainingRows, coded: CodedTable, seed: int, n_jobs: int | None
-) -> ClassScores:
+) -> Iterator[ClassScores]:
     """Class probabilities of all rows by trees that did not see them; "unlabelled" is a class.
 
-    Extremely randomised trees, which see at most twice as many unlabelled as labelled rows.
+    Extremely randomised trees, which see at most twice as many unlabelled as labelled rows. First
+    come the probabilities by some of the trees, then those by all: the other trees grow only if the
+    caller asks for them.
     """
     n_rows, n_labeled = rows.table.n_rows, rows.n_labeled
     n_drawn = min(SAMPLE_SHARE * n_labeled, MAX_SAMPLE)
@@ -164,16 +172,13 @@ def class_scores(
         n_labeled=n_labeled,
         n_classes=rows.n_known + 1,
     )
-    sums, times = _sum_out_of_bag(table, rules, chance, N_CLASS_TREES, seed, n_jobs)
-    shares = np.full(sums.shape, 1.0 / sums.shape[1])
-    np.divide(sums, times[:, None], out=shares, where=times[:, None] > 0)
     weight = np.ones(n_labeled) if rows.sampling_weight is None else rows.sampling_weight
-    return ClassScores(
-        shares[:n_labeled],
-        shares[n_labeled:],
-        rows.classes[:n_labeled].astype(np.intp),
-        weight,
-    )
+    classes = rows.classes[:n_labeled].astype(np.intp)
+    stops = (_FIRST_BLOCKS, _N_BLOCKS)
+    for sums, times in _sum_out_of_bag(table, rules, chance, N_CLASS_TREES, seed, n_jobs, stops):
+        shares = np.full(sums.shape, 1.0 / sums.shape[1])
+        np.divide(sums, times[:, None], out=shares, where=times[:, None] > 0)
+        yield ClassScores(shares[:n_labeled], shares[n_labeled:], classes, weight)
 
 
 def _unlabeled_side(
@@ -199,8 +204,13 @@ def _sum_out_of_bag(
     n_trees: int,
     seed: int,
     n_jobs: int | None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sums of class shares and the number of trees that scored each row, over all trees."""
+    stops: Sequence[int] = (_N_BLOCKS,),
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Sums of class shares and the number of trees that scored each row.
+
+    Trees grow in blocks. The sums over all trees so far are yielded after each of these numbers of
+    blocks; they are the same arrays every time.
+    """
     columns, n_labeled = table.columns, table.n_labeled
     n_rows = len(columns.columns[0])
     below = (chance * 2.0**64).astype(np.uint64)
@@ -217,13 +227,14 @@ def _sum_out_of_bag(
     ]
     sums = np.zeros((n_rows, table.n_classes))
     times = np.zeros(n_rows, dtype=np.int64)
-    try:
-        found = in_threads(out_of_bag_sums, calls, effective_n_jobs(n_jobs))
-        for (_, end), (block_sums, block_times) in zip(blocks, found, strict=True):
-            sums += block_sums
-            times += block_times
-            tell("estimating theta", end, n_trees)
-    except BaseException:
-        stop.request()
-        raise
-    return sums, times
+    for done, until in pairwise((0, *stops)):
+        try:
+            found = in_threads(out_of_bag_sums, calls[done:until], effective_n_jobs(n_jobs))
+            for (_, end), part in zip(blocks[done:until], found, strict=True):
+                sums += part[0]
+                times += part[1]
+                tell("estimating theta", end, n_trees)
+        except BaseException:
+            stop.request()
+            raise
+        yield sums, times

@@ -37,7 +37,7 @@ N_BINS = 25
 LOWEST_POWER = 5.0
 _HIGHEST_POWER = 200.0
 _N_POWERS = 8
-_N_ROUNDS = 3
+N_ROUNDS = 3
 # Labelled rows from which on the share of a class is estimated.
 LEAST_ROWS = 5.0
 # A class keeps this part of an equal share while positions are found: weights of zero would remove
@@ -51,6 +51,10 @@ _BIAS = 0.1
 _SMALL_SHARE = 0.01
 # Part of the squared z-score of the class that has moved most.
 _ONE_CLASS = 5.0
+# Rows of an information matrix from which on LAPACK inverts it faster.
+_MANY_COMPONENTS = 150
+# Part of its diagonal entry below which a component tells nothing that those before it do not.
+_LEAST_PIVOT = 1e-10
 # Most classes whose information is inverted in every fit, which takes cubic time.
 _MOST_INVERTED = 300
 
@@ -193,7 +197,7 @@ def fit_shares(
     scores: ClassScores,
     *,
     start: NDArray[np.float64] | None = None,
-    n_rounds: int = _N_ROUNDS,
+    n_rounds: int = N_ROUNDS,
     lowest: float = LOWEST_POWER,
 ) -> ShareFit:
     """Shares of the known classes and of new rows among unlabelled ones.
@@ -275,7 +279,7 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     shares = np.maximum(weights[:n_fitted], 1e-9)
     known = np.arange(n_fitted)
     information[known, known] += fit.counts[-n_known:][fit.is_fitted] / shares**2
-    inverse = np.linalg.pinv(information, hermitian=True)
+    inverse = invert(information)
     inverse -= np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / inverse.sum()
     influence = inverse[:n_fitted] @ scaled.T
     noise = shares**2 / n_by_class[fit.is_fitted]
@@ -288,6 +292,29 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     found = np.zeros((n_known, n_known))
     found[np.ix_(fit.is_fitted, fit.is_fitted)] = covariance
     return found
+
+
+def invert(information: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inverse of a symmetric, positive semi-definite matrix.
+
+    Small ones by sweeping one row after the other, without LAPACK: its threads would wait for more
+    work in a busy loop, for a tenth of a second in which the trees of a fit need the cores.
+    """
+    if len(information) > _MANY_COMPONENTS:
+        return np.linalg.pinv(information, hermitian=True).astype(np.float64)
+    scale = 1.0 / np.sqrt(np.maximum(information.diagonal(), 1e-300))
+    scales = np.multiply.outer(scale, scale)
+    swept = information * scales
+    for k in range(len(swept)):
+        pivot = swept[k, k]
+        if pivot < _LEAST_PIVOT:
+            swept[k] = swept[:, k] = 0.0
+            continue
+        row = swept[k] / pivot
+        swept -= np.multiply.outer(swept[:, k], row)
+        swept[k], swept[:, k] = row, row
+        swept[k, k] = -1.0 / pivot
+    return -swept * scales
 
 
 def share_variance(

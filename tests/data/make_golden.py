@@ -1,11 +1,12 @@
-"""Write forest-v4.lac and its predictions. Run once per format version, never to fix a test.
+"""Write forest-v7.lac and its predictions. Run once per format version, never to fix a test.
 
     python tests/data/make_golden.py
 
 The files next to this script must not change as long as lacforest reads their format version: they
 represent all models that users have saved. Earlier versions of this script wrote forest-v1 with
 ``theta=0.5`` and forest-v2 with LACForestClassifier; from version 3 on, a file may contain two
-forests, and from version 4 on shares of known classes and findings of the fit.
+forests, and from version 4 on shares of known classes and findings of the fit. Version 7 has packed
+nodes; the scripts beside this one wrote versions 5 and 6.
 """
 
 import json
@@ -79,4 +80,4 @@ def write_golden(forest, queries, version):
 
 
 if __name__ == "__main__":
-    write_golden(make_forest(), make_queries(), 4)
+    write_golden(make_forest(), make_queries(), 7)

@@ -72,10 +72,7 @@ def seeds(folder):
         path = folder / f"seed-{number}.lac"
         for compress in (False, True):
             save_forest(forest, path, compress, attachment if number % 2 else None)
-            content = path.read_bytes()
-            if not compress:
-                header, arrays = take_apart(path)
-            made.append(Seed(content, header, arrays))
+            made.append(Seed(path.read_bytes(), *take_apart(path)))
     return made
 
 

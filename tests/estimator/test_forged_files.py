@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from container_files import read_header, rewrite
-from model_files import assert_not_loaded
+from model_files import assert_not_loaded, small_model
+from numpy.testing import assert_array_equal
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
@@ -158,6 +159,49 @@ def test_trees_that_cannot_be_walked(path, kind, deflated):
     change, message = BAD_TREES[kind]
     rewrite(path, change, deflated=deflated)
     assert_not_loaded(path, f"({message})")
+
+
+BAD_COLUMNS = {
+    "a column too short": (
+        lambda arrays: arrays.update({"nodes.child": arrays["nodes.child"][:, :-1].copy()}),
+        "nodes.child has .* where inner nodes is",
+    ),
+    "a column of numbers": (
+        as_type("nodes.rows", np.float64),
+        "nodes.rows has the wrong type",
+    ),
+    "a byte too few": (
+        lambda arrays: arrays.update({"nodes.leaf": arrays["nodes.leaf"][:3].copy()}),
+        "nodes.leaf has 3 entries .* where 4 is 4",
+    ),
+    "marks of other nodes": (
+        lambda arrays: arrays["nodes.is_inner"].__setitem__(0, 0),
+        "marks of inner nodes",
+    ),
+    "starts of another forest": (set_item("tree_start", -1, 2**40), "trees do not cover"),
+    "a child beyond its tree": (set_item("nodes.child", (1, 0), 200), "child"),
+    "a child out of range": (set_item("nodes.child", (3, 0), 200), "out of range"),
+    "a feature out of range": (set_item("nodes.feature", (1, 0), 1), "feature"),
+    "no column": (lambda arrays: arrays.pop("nodes.rows"), "it holds the arrays"),
+}
+
+
+@pytest.mark.parametrize("deflated", [False, True], ids=["stored", "deflated"])
+@pytest.mark.parametrize("kind", BAD_COLUMNS)
+def test_packed_nodes_that_cannot_be_walked(path, kind, deflated):
+    small_model().save(path)
+    change, message = BAD_COLUMNS[kind]
+    rewrite(path, change, deflated=deflated)
+    assert_not_loaded(path, f"({message})")
+
+
+def test_only_compressed_files_are_packed(path):
+    assert read_header(path)[0]["version"] == 4
+    model = small_model()
+    model.save(path)
+    header, _ = read_header(path)
+    assert header["version"] == VERSION == 7
+    assert_array_equal(LACForestClassifier.load(path)._forest.nodes, model._forest.nodes)
 
 
 # ---------------------------------------------------------------------------- headers

@@ -58,6 +58,16 @@ def test_shares_that_moved_are_found_and_used(cls, shifted):
     assert accuracy[1] > accuracy[0] + 0.05
 
 
+def test_large_tables_tell_shares_by_some_of_their_rows(shifted, monkeypatch):
+    monkeypatch.setattr("lacforest._contract.deployment._MOST_SHARE_ROWS", 150)
+    forest = fit(LACForestClassifier, shifted)
+    scores = forest.theta_estimator_.scores_
+    assert len(scores.labeled) < len(shifted[0])
+    assert len(scores.unlabeled) == 150
+    assert np.abs(forest.known_shares_ - [0.05, 0.15, 0.8]).sum() < 0.3
+    assert len(forest.pseudo_labels_) == len(shifted[2])
+
+
 @pytest.mark.parametrize("cls", FORESTS)
 @pytest.mark.parametrize("theta", ["auto", 0.3])
 def test_shares_that_stayed_change_no_bit(cls, unshifted, theta):

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
+
 from reference.categories import cuts_of_categories, random_cut_of_categories
 from reference.criterion import Totals, augmented_reduction, gini_reduction
 
@@ -144,7 +146,11 @@ def random_cut_of_feature(rows, members, feature, rule, word):
     threshold = low + share * (high - low)
     if math.isinf(high - low):
         threshold = (1 - share) * low + share * high
-    if not low <= threshold < high:  # rounding
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(threshold))
+    if low <= rounded < high and abs(rounded - threshold) <= (high - low) / 2**16:
+        threshold = rounded
+    elif not low <= threshold < high:
         threshold = low
     yield Cut(feature, threshold, missing_left=False)
     if some_missing:
