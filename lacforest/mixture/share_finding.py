@@ -9,8 +9,8 @@ from lacforest.mixture.findings import Finding
 
 # Classes that a message names.
 _MOST_NAMED = 4
-# Below this distinction of the known classes, new classes may be taken for known ones: 0.1 to 0.35
-# on a table of income steps, where theta is far too low, and 0.8 to 1 on six other tables.
+# Below this distinction of the known classes, new classes may be taken for known ones: at most 0.35
+# on a table of income steps, where theta is far too low, and at least 0.65 on six other tables.
 _LEAST_DISTINCTION = 0.5
 
 
