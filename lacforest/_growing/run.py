@@ -89,8 +89,9 @@ def collect_trees(
     n_impure = 0
     for tree in grown:
         own = tree.nodes
-        own["left"][own["left"] < -n_classes] -= n_impure
-        n_impure += len(tree.impure)
+        if len(tree.impure) > 0:
+            own["left"][own["left"] < -n_classes] -= n_impure
+            n_impure += len(tree.impure)
         starts.append(starts[-1] + len(own))
         if starts[-1] > len(nodes):
             # Room for all trees if they are like those so far; what is never touched costs nothing.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from lacforest._coding.bins import sampled_rows
-from lacforest._tree.row_hash import row_shares
+from lacforest._tree.row_hash import classes_at, row_shares
 from lacforest._utils.array_size import ArraySize
 
 # How much faster the log-odds of a share grow than those of a score: votes of trees that were grown
@@ -115,17 +115,11 @@ class SoftLabels(ArraySize):
     def draw(self, seed: int) -> NDArray[np.uint16]:
         """One class code per row, drawn by its shares; n_known is "new"."""
         uniform = np.random.default_rng(seed).random(len(self.edges))
-        return _classes_at(uniform, self.edges)
+        return classes_at(uniform, self.edges)
 
     def draw_rows(self, rows: NDArray[np.int64], seed: int, first: int = 0) -> NDArray[np.uint16]:
         """Class codes of some rows by their hashes: those of a row depend on no other row.
 
         `first` is the number of the row that the first entry of `edges` belongs to.
         """
-        return _classes_at(row_shares(rows, seed), self.edges[rows - first])
-
-
-def _classes_at(uniform: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.uint16]:
-    passed = (uniform[:, np.newaxis] >= edges).sum(axis=1)
-    drawn: NDArray[np.uint16] = np.where(passed == 0, edges.shape[1], passed - 1).astype(np.uint16)
-    return drawn
+        return classes_at(row_shares(rows, seed), self.edges[rows - first])

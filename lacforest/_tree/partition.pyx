@@ -11,12 +11,13 @@ from libc.string cimport memcpy, memset
 from lacforest._tree.sets cimport in_set, sets_so_far
 from lacforest._tree.statistics cimport gather
 from lacforest._tree.types cimport (
-    CodeTable, Node, Split, TreeSets, Workspace, check, class_t, code_t, row_t
+    CodeTable, Node, OpenBlock, Split, TreeSets, Workspace, check, class_t, code_t, row_t, stored_t
 )
 from lacforest._tree.workspace cimport GrowingTree
 
 cdef enum:
-    STEP_ROWS = 256         # rows that take a step down the tree together
+    STEP_ROWS = 1024        # rows that walk down a tree together
+    FEW_ROWS = 2            # at most so many walk on one by one
 
 
 cdef inline code_t _code_at(const CodeTable* table, int32_t feature, row_t row) noexcept nogil:
@@ -46,6 +47,74 @@ cdef inline bint _goes_left_at(
     return _goes_left(code, node.payload.cut.last, table.n_codes[feature], missing_left)
 
 
+cdef inline int32_t _divide(
+    const stored_t* column,
+    const row_t* rows,
+    const OpenBlock* here,
+    const uint16_t* source,
+    uint16_t* target,
+    code_t last,
+    code_t missing,
+    bint missing_left,
+) noexcept nogil:
+    """Write the rows of a slice from both ends by the side they go to; return how many go left."""
+    cdef int32_t low = here.start
+    cdef int32_t high = here.end - 1
+    cdef int32_t i
+    cdef uint16_t place
+    cdef bint left
+    for i in range(here.start, here.end):
+        place = source[i]
+        left = _goes_left(<code_t> column[rows[place]], last, missing, missing_left)
+        target[low] = place
+        target[high] = place
+        low += left
+        high -= not left
+    return low - here.start
+
+
+cdef inline int32_t _divide_at(
+    const CodeTable* table,
+    const Node* node,
+    const TreeSets* sets,
+    const row_t* rows,
+    const OpenBlock* here,
+    const uint16_t* source,
+    uint16_t* target,
+) noexcept nogil:
+    """Divide the rows of a slice at a node: read what holds for all of them once."""
+    cdef bint missing_left = node.feature >= 0
+    cdef int32_t feature = node.feature if missing_left else ~node.feature
+    cdef uint8_t width = table.width[feature]
+    cdef code_t last = node.payload.cut.last
+    cdef code_t missing = table.n_codes[feature]
+    cdef int32_t low = here.start
+    cdef int32_t high = here.end - 1
+    cdef int32_t i
+    cdef bint left
+    if sets.is_categorical != NULL and sets.is_categorical[feature]:
+        for i in range(here.start, here.end):
+            left = _goes_left_at(table, node, sets, rows[source[i]])
+            target[low if left else high] = source[i]
+            low += left
+            high -= not left
+        return low - here.start
+    if width == 1:
+        return _divide(
+            <const uint8_t*> table.column[feature], rows, here, source, target, last, missing,
+            missing_left,
+        )
+    if width == 2:
+        return _divide(
+            <const uint16_t*> table.column[feature], rows, here, source, target, last, missing,
+            missing_left,
+        )
+    return _divide(
+        <const uint32_t*> table.column[feature], rows, here, source, target, last, missing,
+        missing_left,
+    )
+
+
 cdef void leaves_of_rows(
     const CodeTable* table,
     const Node* nodes,
@@ -56,32 +125,52 @@ cdef void leaves_of_rows(
 ) noexcept nogil:
     """Walk rows of the table to their leaves by codes.
 
-    A group of rows takes one step at a time together, so that their memory accesses overlap.
+    The rows of a block that are at one node are divided together, and only few rows walk on one by
+    one. Open slices are disjoint and not empty, so there are no more of them than rows.
     """
-    cdef int32_t[STEP_ROWS] active
-    cdef int64_t b, begin, i, j
-    cdef int32_t n_active, n_still, node
-    if nodes[0].left < 0:
-        memset(leaves, 0, n_rows * sizeof(int32_t))
-        return
+    cdef uint16_t[2][STEP_ROWS] places
+    cdef OpenBlock[STEP_ROWS] stack
+    cdef OpenBlock here
+    cdef const uint16_t* source
+    cdef const row_t* block
+    cdef int64_t b, begin
+    cdef int32_t n_block, n_open, n_left, node, i
     for b in range((n_rows + STEP_ROWS - 1) // STEP_ROWS):
         begin = b * STEP_ROWS
-        n_active = <int32_t> min(n_rows - begin, <int64_t> STEP_ROWS)
-        for i in range(n_active):
-            active[i] = <int32_t> i
-            leaves[begin + i] = 0
-        while n_active > 0:
-            n_still = 0
-            for i in range(n_active):
-                j = begin + active[i]
-                node = leaves[j]
-                node = nodes[node].left + (
-                    not _goes_left_at(table, nodes + node, sets, rows[j])
+        block = rows + begin
+        n_block = <int32_t> min(n_rows - begin, <int64_t> STEP_ROWS)
+        for i in range(n_block):
+            places[0][i] = <uint16_t> i
+        stack[0] = OpenBlock(0, 0, n_block, 0)
+        n_open = 1
+        while n_open > 0:
+            n_open -= 1
+            here = stack[n_open]
+            source = places[here.side]
+            if here.end - here.start <= FEW_ROWS or nodes[here.node].left < 0:
+                for i in range(here.start, here.end):
+                    node = here.node
+                    while nodes[node].left >= 0:
+                        node = nodes[node].left + (
+                            not _goes_left_at(table, nodes + node, sets, block[source[i]])
+                        )
+                    leaves[begin + source[i]] = node
+                continue
+            n_left = _divide_at(
+                table, nodes + here.node, sets, block, &here, source, places[1 - here.side]
+            )
+            node = nodes[here.node].left
+            check(n_open + 2 <= STEP_ROWS)
+            if n_left < here.end - here.start:
+                stack[n_open] = OpenBlock(
+                    node + 1, here.start + n_left, here.end, 1 - here.side
                 )
-                leaves[j] = node
-                active[n_still] = active[i]
-                n_still += nodes[node].left >= 0
-            n_active = n_still
+                n_open += 1
+            if n_left > 0:
+                stack[n_open] = OpenBlock(
+                    node, here.start, here.start + n_left, 1 - here.side
+                )
+                n_open += 1
 
 
 cdef int64_t split_rows(

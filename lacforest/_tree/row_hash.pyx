@@ -1,6 +1,6 @@
 """Rows of trees, drawn by a hash of (row number, seed) or with replacement; see sampling.pxd."""
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from lacforest._tree.sampling cimport draw_with_replacement, row_share, row_word, times_taken
 from lacforest._tree.types cimport row_t
@@ -39,6 +39,37 @@ def row_shares(const int64_t[::1] rows not None, uint64_t seed):
         for i in range(rows.shape[0]):
             view[i] = row_share(rows[i], seed)
     return shares
+
+
+def classes_at(const double[::1] shares not None, const double[:, ::1] edges not None):
+    """Class codes that shares in [0, 1) point at among the cumulated shares of classes.
+
+    Parameters
+    ----------
+    shares : float64 array of shape (n_rows,)
+    edges : float64 array of shape (n_rows, n_known)
+        Cumulated shares of each row: of the last class, then of the others but one.
+
+    Returns
+    -------
+    uint16 array of shape (n_rows,)
+        How many edges lie at or below the share, less one; n_known where there is none.
+    """
+    cdef int64_t n_known = edges.shape[1]
+    cdef int64_t i, j, n_passed
+    if edges.shape[0] != shares.shape[0]:
+        raise ValueError(f"{shares.shape[0]} shares for {edges.shape[0]} rows of edges")
+    if not 1 <= n_known < 1 << 16:
+        raise ValueError(f"edges of {n_known} classes")
+    classes = np.empty(shares.shape[0], dtype=np.uint16)
+    cdef uint16_t[::1] view = classes
+    with nogil:
+        for i in range(shares.shape[0]):
+            n_passed = 0
+            for j in range(n_known):
+                n_passed += shares[i] >= edges[i, j]
+            view[i] = <uint16_t> (n_passed - 1 if n_passed > 0 else n_known)
+    return classes
 
 
 def sample_rows(int64_t first, int64_t end, uint64_t seed, const double[::1] chances not None):

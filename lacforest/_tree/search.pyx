@@ -4,11 +4,9 @@ A cut must beat the best so far by more than rounding could: ties go to the firs
 then to missing values going right, then to the lowest cut.
 
 Every cut between neighbouring codes of the node is tried, in ascending order (the candidates of the
-paper), or one random cut per feature (those of extremely randomised trees). A random cut is drawn
-uniformly between the smallest and the largest value of the node, and the threshold is the value
-drawn, not the middle between two values.
-
-Categories have no order. They get one at every node, see categories.pyx, and cuts are places in it.
+paper), or one random cut per feature (those of extremely randomised trees), drawn uniformly between
+the smallest and the largest value of the node: the threshold is the value drawn. Categories get an
+order at every node, see categories.pyx, and cuts are places in it.
 """
 
 from libc.math cimport INFINITY
@@ -22,7 +20,8 @@ from lacforest._tree.criterion cimport (
 from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport (
-    build_statistics, count_left, count_missing, gather, has_cut, row_weight
+    build_statistics, count_column, count_left, count_missing, gather, has_cut, is_counted_at_once,
+    row_weight
 )
 from lacforest._tree.types cimport (
     ANY_KIND, LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, Limits,
@@ -104,12 +103,8 @@ cdef inline void _consider(
 
 
 cdef inline void _start_scan(
-    const criterion_t* criterion,
-    const Workspace* work,
-    const count_t* node,
-    bint missing_left,
-    count_t* left,
-    count_t* right,
+    const criterion_t* criterion, const Workspace* work, const count_t* node, bint missing_left,
+    count_t* left, count_t* right,
 ) noexcept nogil:
     """Put all rows on the right of the cut, except missing ones if they go left."""
     cdef const count_t* missing_counts = <const count_t*> work.missing_counts
@@ -177,8 +172,8 @@ cdef inline void _scan_keys(
             next_code = <code_t> (wide[i + 1] >> 32)
         if next_code != code:
             _consider(
-                criterion, search, least, node, left, right,
-                low + code, low + next_code, missing_left,
+                criterion, search, least, node, left, right, low + code, low + next_code,
+                missing_left,
             )
     memset(left_counts, 0, work.n_classes * sizeof(count_t))
 
@@ -229,11 +224,16 @@ cdef inline bint _try_every_cut(
     """Improve the best cut by those of one feature; return whether any row misses it."""
     cdef Workspace* work = search.work
     cdef code_t* codes = <code_t*> work.spare
-    cdef CodeRange span = gather(
-        search.table, feature, work.rows + search.start, search.n_rows, codes
-    )
+    cdef CodeRange span
     cdef FeatureStatistics statistics
     cdef bint missing_left
+    if count_t is int64_t:
+        if is_counted_at_once(search, feature):
+            statistics = count_column(search, feature, <int64_t*> work.cells)
+            if has_cut(&statistics.codes):
+                _scan_cells(criterion, search, node, &statistics, False)
+            return False
+    span = gather(search.table, feature, work.rows + search.start, search.n_rows, codes)
     if not has_cut(&span):
         return False
     if span.n_missing > 0:
@@ -265,9 +265,7 @@ cdef inline bint _try_random_cut(
     """Improve the best cut by the one `word` draws; return whether any row misses the feature."""
     cdef Workspace* work = search.work
     cdef code_t* codes = <code_t*> work.spare
-    cdef CodeRange span = gather(
-        search.table, feature, work.rows + search.start, search.n_rows, codes
-    )
+    cdef CodeRange span
     cdef const double* values = <const double*> search.candidates.values[feature]
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef const count_t* missing_counts = <const count_t*> work.missing_counts
@@ -276,8 +274,8 @@ cdef inline bint _try_random_cut(
     cdef double loss = search.best.loss
     cdef int32_t k
     cdef bint missing_left
-    cdef code_t last = span.high           # present | missing, unless values differ
-    cdef code_t following = span.missing
+    cdef code_t last, following
+    span = gather(search.table, feature, work.rows + search.start, search.n_rows, codes)
     if not has_cut(&span):
         return False
     if span.n_missing > 0:
@@ -289,6 +287,7 @@ cdef inline bint _try_random_cut(
         last = draw_place(work, word, left_counts)
         following = last + 1
     else:
+        last, following = span.high, span.missing    # present | missing, unless values differ
         if span.low < span.high:
             threshold = value_between(values[span.low], values[span.high], word)
             last = last_at_most(values, span.low, span.high - 1, threshold)

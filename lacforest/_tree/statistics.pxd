@@ -8,7 +8,7 @@ from libc.string cimport memset
 from lacforest._tree.keys cimport bit_length, sort_keys
 from lacforest._tree.types cimport (
     N_CELLS, CodeRange, CodeTable, FeatureStatistics, NodeSearch, Workspace, check, class_t,
-    code_t, count_t, int32_t, int64_t, key_t, row_t, uint32_t, uint64_t
+    code_t, count_t, int32_t, int64_t, key_t, row_t, uint8_t, uint32_t, uint64_t
 )
 
 cdef enum:
@@ -98,6 +98,61 @@ cdef inline void fill_cells(
     for i in range(search.n_rows):
         if codes[i] != missing:
             count_row(work, start + i, cells + <int64_t> (codes[i] - low) * n_classes)
+
+
+cdef inline bint is_counted_at_once(const NodeSearch* search, int32_t feature) noexcept nogil:
+    """Whether `count_column` can count a column of the node, and is fast."""
+    cdef const CodeTable* table = search.table
+    cdef int64_t n_cells = <int64_t> table.n_codes[feature] * search.work.n_classes
+    return (
+        table.width[feature] == 1
+        and not table.has_missing[feature]
+        and not table.is_categorical[feature]
+        and 2 * n_cells <= min(<int64_t> N_CELLS, search.n_rows)
+    )
+
+
+cdef inline FeatureStatistics count_column(
+    const NodeSearch* search, int32_t feature, int64_t* cells
+) noexcept nogil:
+    """The cells of the node's rows, counted where the column stands, without gathering codes.
+
+    Neighbouring rows are often of one class and one code: they are counted in two tables in turn,
+    so that a count need not wait for the one before it.
+    """
+    cdef const uint8_t* column = <const uint8_t*> search.table.column[feature]
+    cdef const row_t* rows = search.work.rows + search.start
+    cdef const class_t* classes = search.work.classes + search.start
+    cdef int64_t n_classes = search.work.n_classes
+    cdef int64_t n_cells = <int64_t> search.table.n_codes[feature] * n_classes
+    cdef int64_t* others = cells + n_cells
+    cdef int64_t n_rows = search.n_rows
+    cdef int64_t i
+    cdef int64_t first = 0
+    cdef int64_t last = n_cells - 1
+    cdef FeatureStatistics statistics
+    memset(cells, 0, 2 * n_cells * sizeof(int64_t))
+    for i in range(n_rows // 2):
+        check(rows[2 * i + 1] < search.table.n_rows)
+        cells[column[rows[2 * i]] * n_classes + classes[2 * i]] += 1
+        others[column[rows[2 * i + 1]] * n_classes + classes[2 * i + 1]] += 1
+    if n_rows % 2:
+        cells[column[rows[n_rows - 1]] * n_classes + classes[n_rows - 1]] += 1
+    for i in range(n_cells):
+        cells[i] += others[i]
+    while cells[first] == 0:
+        first += 1
+    while cells[last] == 0:
+        last -= 1
+    statistics.codes.low = <code_t> (first // n_classes)
+    statistics.codes.high = <code_t> (last // n_classes)
+    statistics.codes.missing = search.table.n_codes[feature]
+    statistics.codes.n_missing = 0
+    statistics.in_cells = True
+    statistics.keys = NULL
+    statistics.n_keys = 0
+    statistics.cells = cells + statistics.codes.low * n_classes
+    return statistics
 
 
 cdef inline int64_t _pack_keys(

@@ -35,7 +35,13 @@ from lacforest._tree.ranks import (
     nodes_by_feature,
     rank_codes,
 )
-from lacforest._tree.row_hash import bootstrap_rows, row_shares, row_words, sample_rows
+from lacforest._tree.row_hash import (
+    bootstrap_rows,
+    classes_at,
+    row_shares,
+    row_words,
+    sample_rows,
+)
 from lacforest._tree.sets import CategorySets
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, split_terms
@@ -290,6 +296,10 @@ CALLS = {
         | {"edges": np.arange(19.0) + 0.25},
     ),
     "row_words": lambda: (row_words, {"first": 2, "end": 9, "seed": 5}),
+    "classes_at": lambda: (
+        classes_at,
+        {"shares": np.linspace(0, 0.9, 4), "edges": np.full((4, 2), 0.5)},
+    ),
     "row_shares": lambda: (row_shares, {"rows": np.arange(5), "seed": 5}),
     "sample_rows": lambda: (
         sample_rows,

@@ -17,7 +17,7 @@ from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.ranks import CodedColumns, ColumnValues
-from lacforest._tree.row_hash import row_shares, row_words, sample_rows
+from lacforest._tree.row_hash import classes_at, row_shares, row_words, sample_rows
 from lacforest._tree.workspace import ScratchPool, StopSignal
 
 slow = settings(max_examples=60)
@@ -31,6 +31,35 @@ def test_hashes_are_those_of_the_naive_twin(first, n_rows, seed):
     expected = [row_share(int(row), seed) for row in rows]
     assert row_shares(rows, seed).tolist() == expected
     assert ((row_words(first, first + n_rows, seed) >> 11) / 2**53).tolist() == expected
+
+
+@given(n_rows=st.integers(0, 20), n_known=st.integers(1, 5), seed=seeds)
+def test_classes_are_those_of_a_walk_along_the_edges(n_rows, n_known, seed):
+    rng = np.random.default_rng(seed)
+    shares = rng.integers(8, size=n_rows) / 8
+    edges = np.sort(rng.integers(9, size=(n_rows, n_known)) / 8, axis=1)
+    expected = []
+    for share, own in zip(shares, edges, strict=True):
+        at = n_known  # "new" comes first
+        for number, edge in enumerate(own):
+            if share < edge:
+                break
+            at = number
+        expected.append(at)
+    assert classes_at(shares, edges).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("shares", "edges", "message"),
+    [
+        (np.zeros(2), np.zeros((3, 1)), "2 shares for 3 rows of edges"),
+        (np.zeros(2), np.zeros((2, 0)), "edges of 0 classes"),
+        (np.zeros(1), np.zeros((1, 1 << 16)), "edges of 65536 classes"),
+    ],
+)
+def test_edges_that_are_no_edges(shares, edges, message):
+    with pytest.raises(ValueError, match=message):
+        classes_at(shares, edges)
 
 
 @given(n_rows=st.integers(1, 60), seed=words, rate=rates, bootstrap=st.booleans())

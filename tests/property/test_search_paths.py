@@ -6,6 +6,8 @@ without rows. Growing the same rows with and without them must give the same tre
 make the search count in doubles instead of integers.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from forests import prepare
@@ -29,7 +31,7 @@ several = settings(max_examples=100)
 MANY = 10_000
 
 
-def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
+def grow(problem, seed, criterion, gap=1, n_known=None, weight=None, dtype=np.uint32):
     """One tree of one step on all rows, as CODED_NODEs, counts, impure leaves, decrease."""
     n_known = n_known or problem.n_known
     n_labeled, n_unlabeled = len(problem.X), problem.n_unlabeled
@@ -44,7 +46,7 @@ def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
     )
     forest = LACForestClassifier(1, max_features=problem.max_features, random_state=seed)
     coded = code_table(rows.table, 1)
-    coded = CodedTable(rows.table, with_gaps(coded.columns, gap))
+    coded = CodedTable(rows.table, with_gaps(coded.columns, gap, dtype))
     grower, streams = prepare(forest, rows, coded)
     tree_shape = TreeShape(
         max_features=problem.max_features,
@@ -58,9 +60,9 @@ def grow(problem, seed, criterion, gap=1, n_known=None, weight=None):
     return tree.nodes.view(CODED_NODE), tree.counts, tree.impure, tree.decrease
 
 
-def with_gaps(columns, gap):
+def with_gaps(columns, gap, dtype=np.uint32):
     """The same columns with every code, the one for missing included, times gap."""
-    spread = [column.astype(np.uint32) * np.uint32(gap) for column in columns.columns]
+    spread = [column.astype(dtype) * dtype(gap) for column in columns.columns]
     return CodedColumns(spread, columns.n_codes * np.uint32(gap), columns.has_missing)
 
 
@@ -123,6 +125,41 @@ def test_counting_in_doubles_changes_nothing(problem, seed, name, gap):
     assert_same_tree(
         grow(problem, seed, criterion, gap), grow(problem, seed, criterion, gap, weight=ones)
     )
+
+
+@several
+@given(problem=problems(max_rows=100), seed=seeds, name=criteria)
+def test_columns_of_bytes_change_nothing(problem, seed, name):
+    criterion = make_criterion(name, problem)
+    assert_same_tree(grow(problem, seed, criterion), grow(problem, seed, criterion, dtype=np.uint8))
+
+
+@several
+@given(
+    seed=seeds,
+    n_rows=st.integers(20, 200),
+    n_codes=st.integers(1, 5),
+    n_known=st.integers(1, 3),
+    name=criteria,
+)
+def test_columns_that_are_counted_at_once(seed, n_rows, n_codes, n_known, name):
+    """So few codes that cells are counted where the column stands, in small nodes as by codes."""
+    rng = np.random.default_rng(seed)
+    n_labeled = int(rng.integers(n_known, n_rows - 1))
+    everyone = rng.integers(n_codes, size=(n_rows, 4)).astype(float) + rng.integers(3, size=4)
+    everyone[:, 3] = everyone[:, 0] // 2 + rng.integers(2, size=n_rows)
+    problem = SimpleNamespace(
+        X=everyone[:n_labeled],
+        everyone=everyone,
+        codes=np.append(np.arange(n_known), rng.integers(n_known, size=n_labeled - n_known)),
+        n_unlabeled=n_rows - n_labeled,
+        n_known=n_known,
+        max_features=2,
+        gamma=0.01,
+        theta=0.4,
+    )
+    criterion = make_criterion(name, problem)
+    assert_same_tree(grow(problem, seed, criterion), grow(problem, seed, criterion, dtype=np.uint8))
 
 
 @several
