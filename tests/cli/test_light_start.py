@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from container_files import rewrite
+from sklearn.base import clone
 from two_tables import DEPLOYED, LABELLED, fit_words
 
 import lacforest.ensemble
@@ -57,7 +58,7 @@ def odd_rows():
 
 
 def fitted(forest, categories="native"):
-    return TabularModel(forest, TableCoder(categories)).fit(LABELLED, "kind", DEPLOYED)
+    return TabularModel(clone(forest), TableCoder(categories)).fit(LABELLED, "kind", DEPLOYED)
 
 
 def check_same_scores(path, rows):
@@ -139,10 +140,13 @@ def test_scores_of_a_forest_alone_are_the_same(tmp_path, with_names, has_new):
 
 def test_calibrated_models_and_groups_need_the_whole_model(tmp_path):
     model = fitted(FORMS["forest"])
-    model.groups = NewClassGroups().fit(model.coder.encode(DEPLOYED)[40:])
+    X = model.coder.encode(LABELLED)
+    model.groups = NewClassGroups().fit(
+        model.coder.encode(DEPLOYED)[40:], X_labeled=X, y_labeled=LABELLED["kind"]
+    )
     model.save(tmp_path / "groups.lac")
     assert load_scorer(tmp_path / "groups.lac").groups is not None
-    calibrated = TabularModel(FORMS["forest"], calibration_size=0.3)
+    calibrated = TabularModel(clone(FORMS["forest"]), calibration_size=0.3)
     calibrated.fit(LABELLED, "kind", DEPLOYED).save(tmp_path / "calibrated.lac")
     loaded = load_scorer(tmp_path / "calibrated.lac")
     assert isinstance(loaded, TabularModel)
@@ -154,16 +158,20 @@ def test_every_forest_may_be_in_a_file():
     assert all(hasattr(lacforest.ensemble, name) for name in scorer._CLASSES)
 
 
+DAMAGE = {
+    "n_jobs": lambda header: header["parameters"].update(n_jobs=0),
+    "it contains a BestBin, not a forest": lambda header: header.update(estimator="BestBin"),
+    "theta is invalid": lambda header: header.update(theta=2.0),
+    "the number of labelled rows is invalid": lambda header: header.update(n_labeled=0),
+}
+
+
 @pytest.mark.parametrize("load", [load_scorer, TabularModel.load])
-def test_damaged_files_are_refused_alike(tmp_path, load):
+@pytest.mark.parametrize("message", DAMAGE)
+def test_damaged_files_are_refused_alike(tmp_path, load, message):
     path = tmp_path / "model.lac"
-    fitted(FORMS["forest"]).save(path)
-    rewrite(path, change_header=lambda header: header["parameters"].update(n_jobs=0))
-    with pytest.raises(ModelFileError, match="n_jobs"):
-        load(path)
-    rewrite(path, change_header=lambda header: header.update(estimator="BestBin"))
-    with pytest.raises(ModelFileError, match="it contains a BestBin, not a forest"):
-        load(path)
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ModelFileError):
+    fitted(FORMS["forest"], "ordinal").forest.save(path, compress=False)
+    assert load(path).forest.n_labeled_ == len(LABELLED)
+    rewrite(path, change_header=DAMAGE[message])
+    with pytest.raises(ModelFileError, match=message):
         load(path)
