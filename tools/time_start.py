@@ -53,6 +53,7 @@ def call(folder, words):
 
 
 def main():
+    """Fit the model, then time the calls."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=7)
     given = parser.parse_args()
