@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from lacforest._contract.deployment import Deployment, theta_rows, undetermined_message
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.findings import Finding
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import ThetaWarning
 from lacforest.mixture.checks import estimate_findings, rank_estimate, shared_rows
 from lacforest.mixture.column_shift import column_aucs, control_finding, drift_finding
-from lacforest.mixture.findings import Finding
 
 
 def check_fit(

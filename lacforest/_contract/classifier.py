@@ -19,8 +19,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._contract.deployment import Deployment, Theta
-from lacforest._input.labels import Labels
-from lacforest.mixture.findings import Finding
+from lacforest._utils.classes import WithClasses
+from lacforest._utils.findings import Finding
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
@@ -54,7 +54,7 @@ class _AugmentedTags(Tags):
     uses_unlabeled: bool = True
 
 
-class AugmentedClassifierMixin(ClassifierMixin):
+class AugmentedClassifierMixin(WithClasses, ClassifierMixin):
     """What all classifiers that may predict a new class have in common.
 
     A subclass implements `_class_positions` and `_novelty`. Its `fit` calls `_store_labels` and,
@@ -63,10 +63,6 @@ class AugmentedClassifierMixin(ClassifierMixin):
 
     _uses_unlabeled: ClassVar[bool] = True
 
-    classes_: NDArray[Any]
-    known_classes_: NDArray[Any]
-    new_label_: Any
-    new_class_index_: int | None
     theta_: float | None
     theta_interval_: tuple[float, float] | None
     theta_estimator_: Any
@@ -77,18 +73,6 @@ class AugmentedClassifierMixin(ClassifierMixin):
     column_shift_: NDArray[np.float64] | None
 
     # ------------------------------------------------------------------ fitted attributes
-
-    def _store_labels(self, labels: Labels) -> None:
-        self.classes_ = labels.classes
-        self.known_classes_ = labels.known
-        self.new_label_ = labels.new_label
-        self.new_class_index_ = labels.new_index
-
-    def _column_order(self) -> NDArray[np.intp]:
-        """Class code, new last, of each entry of `classes_`."""
-        return Labels(
-            self.known_classes_, self.classes_, self.new_label_, self.new_class_index_
-        ).column_order
 
     def _store_theta(self, theta: Theta | None) -> None:
         """Set theta; None where there is no new class, or where the method goes without theta."""
@@ -185,11 +169,7 @@ class ProbabilisticClassifierMixin(AugmentedClassifierMixin):
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        by_code = self._class_probabilities(X)
-        index = self.new_class_index_
-        if index is None:
-            return by_code
-        return np.concatenate([by_code[:, :index], by_code[:, -1:], by_code[:, index:-1]], axis=1)
+        return self._in_class_order(self._class_probabilities(X))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithm of `predict_proba`.

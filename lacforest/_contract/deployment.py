@@ -14,9 +14,9 @@ from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._input.parameters import given_shares, is_real, share_ratio
 from lacforest._input.training_data import TrainingRows
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.findings import Finding
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import RankMixture, ShareMixture, ThetaEstimator, ThetaWarning
-from lacforest.mixture.findings import Finding
 from lacforest.mixture.share_finding import (
     look_alike_findings,
     plausible_interval,

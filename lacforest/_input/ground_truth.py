@@ -11,7 +11,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._input.labels import Labels, as_labels, check_labels, find_sentinel, make_labels
+from lacforest._input.labels import as_labels, check_labels, find_sentinel, make_labels
+from lacforest._utils.classes import Labels
 
 
 def two_or_more_classes(y: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -13,28 +13,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from lacforest._input.parameters import is_real
-
-# Largest sum of weights: the criteria add its squares, which must not overflow.
-MAX_WEIGHT = 1e100
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The classes of a forest: known ones in internal order, and the index of the new class."""
-
-    known: NDArray[Any]
-    classes: NDArray[Any]
-    new_label: Any
-    new_index: int | None
-
-    @property
-    def column_order(self) -> NDArray[np.intp]:
-        """Internal class code (new last) of each entry of `classes`."""
-        order = np.arange(len(self.classes))
-        if self.new_index is not None:
-            order = np.insert(np.arange(len(self.known)), self.new_index, len(self.known))
-        return order
+from lacforest._input.parameters import MAX_WEIGHT, is_real
+from lacforest._utils.classes import Labels
 
 
 def _equal(one: Any, other: Any) -> bool:

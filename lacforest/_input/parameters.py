@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 # Codes of bins take one byte, and one code is for missing values.
 MOST_BINS = 255
+# Largest sum of weights: the criteria add its squares, which must not overflow.
+MAX_WEIGHT = 1e100
 _SHARE_CHOICES = ("auto", "labeled")
 # What shares may miss 1 by: they are often typed with three digits.
 _SHARE_ROUNDING = 1e-3

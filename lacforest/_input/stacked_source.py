@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._input.categories import TableCategories
-from lacforest._input.labels import Labels, labeled_weights, make_labels
+from lacforest._input.labels import labeled_weights, make_labels
 from lacforest._input.training_data import RowSource, TrainingRows
+from lacforest._utils.classes import Labels
 
 
 @dataclass(frozen=True)

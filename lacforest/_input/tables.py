@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from lacforest._utils.frames import column_names, fill_masked
 from lacforest._utils.printable import shown
 from lacforest._utils.user_warnings import warn_user
 
@@ -35,15 +36,6 @@ _UNTRANSFORMED = (
 _COMPARED_ROWS = 2_000
 # Share of unlabelled rows outside the range of labelled ones that makes a column foreign.
 _FOREIGN_SHARE = 0.95
-
-
-def column_names(table: Any) -> list[str] | None:
-    """Column names of a frame, if all of them are text."""
-    columns = getattr(table, "columns", None)
-    if columns is None or callable(columns):
-        return None
-    names = list(columns)
-    return names if all(isinstance(name, str) for name in names) else None
 
 
 def _listed(names: list[str]) -> str:
@@ -87,16 +79,6 @@ def reject_dask(estimator: Any, **tables: Any) -> None:
                 f"{name} is a dask collection: fit lacforest.dask.Dask{own} on it, or pass "
                 f"{name}.compute() to {own} if it fits in memory"
             )
-
-
-def fill_masked(table: Any) -> Any:
-    """A masked array as a plain one, in which masked values are missing."""
-    if not isinstance(table, np.ma.MaskedArray):
-        return table
-    if table.dtype.kind not in "fiub" or not np.ma.is_masked(table):
-        return table.data
-    floats: Any = table.astype(np.result_type(table.dtype, np.float32))
-    return floats.filled(np.nan)
 
 
 def reject_text(table: Any, name: str) -> None:

@@ -11,18 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.categories import FROM_DTYPE, TableCategories, code_tables
+from lacforest._input.categorical_columns import FROM_DTYPE, code_tables
+from lacforest._input.categories import TableCategories
 from lacforest._input.control import ControlRows, check_control
-from lacforest._input.labels import Labels, check_training_labels, labeled_weights, make_labels
+from lacforest._input.labels import check_training_labels, labeled_weights, make_labels
 from lacforest._input.tables import (
     FOREST_TABLE,
     RowStack,
     by_column,
     check_training_table,
     check_unlabeled_table,
-    column_names,
     warn_if_untransformed,
 )
+from lacforest._utils.classes import Labels
+from lacforest._utils.frames import column_names
 
 # Lower half of the 53 bits of a double: products of two halves are exact.
 _LOW_BITS = np.uint64((1 << 27) - 1)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from lacforest._input.labels import MAX_WEIGHT
+from lacforest._input.parameters import MAX_WEIGHT
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.predict import add_node_values, add_probabilities, find_leaves
 from lacforest._tree.sets import CategorySets
@@ -158,6 +157,8 @@ class ForestArrays(ArraySize):
         n_rows = X.shape[0]
         n_threads = 1
         if n_rows * self.n_trees >= 2 * PAIRS_PER_THREAD:
+            from joblib import effective_n_jobs
+
             n_threads = useful_threads(
                 effective_n_jobs(n_jobs), n_rows * self.n_trees, PAIRS_PER_THREAD
             )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.labels import Labels
 from lacforest._input.parameters import check_n_jobs
 from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_labels, decode_value, encode_labels, encode_value
+from lacforest._utils.classes import Labels
 
 
 def classifier_header(estimator: Any, parameters: dict[str, Any] | None = None) -> dict[str, Any]:

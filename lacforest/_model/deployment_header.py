@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lacforest._input.parameters import is_real
 from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_floats
-from lacforest.mixture.findings import LEVELS, Finding
+from lacforest._utils.findings import LEVELS, Finding
 
 
 def encode_deployment(estimator: Any) -> dict[str, Any] | None:

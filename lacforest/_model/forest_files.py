@@ -7,6 +7,7 @@ that can hold the forest.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -122,10 +123,29 @@ def _arrays_of(forest: ForestArrays, prefix: str, packed: bool) -> dict[str, NDA
 
 
 def load_forest(cls: type, path: str | os.PathLike[str], mmap: bool) -> Any:
-    """Read and check a file; raises ModelFileError before any array is walked."""
+    """The estimator of a file that `save_forest` wrote."""
+    return read_forest(path, cls.__name__, lambda header: cls(**decode_parameters(header)), mmap)
+
+
+def read_forest(
+    path: str | os.PathLike[str], name: str, make: Callable[[dict[str, Any]], Any], mmap: bool
+) -> Any:
+    """Read and check a file; raises ModelFileError before any array is walked.
+
+    Parameters
+    ----------
+    path : str or path-like
+    name : str
+        The class that the file must hold.
+    make : callable
+        Takes the header and returns an object with the parameters of the estimator, on which
+        fitted attributes are set.
+    mmap : bool
+        Map the arrays instead of reading them.
+    """
     with naming_the_file(path):
-        header, arrays = read_container(path, cls.__name__, VERSION, mmap)
-        return _rebuild(cls, header, arrays)
+        header, arrays = read_container(path, name, VERSION, mmap)
+        return _rebuild(make, header, arrays)
 
 
 def read_attachment(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any] | None]:
@@ -139,7 +159,9 @@ def read_attachment(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any] |
     return header["estimator"], attachment
 
 
-def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
+def _rebuild(
+    make: Callable[[dict[str, Any]], Any], header: dict[str, Any], arrays: StoredArrays
+) -> Any:
     has_explored = header["version"] == _TWO_FORESTS
     if header["version"] > _TWO_FORESTS:
         has_explored = header["has_two_forests"] is True
@@ -162,7 +184,7 @@ def _rebuild(cls: type, header: dict[str, Any], arrays: StoredArrays) -> Any:
         raise ModelFileError(f"it holds the arrays {sorted(arrays)}, not {sorted(expected)}")
     if header["version"] == 1:
         header = header | {"theta_interval": None}
-    estimator = cls(**decode_parameters(header))
+    estimator = make(header)
     restore_classifier(estimator, header)
     n_features = estimator.n_features_in_
     if categories is not None and len(categories.columns) != n_features:

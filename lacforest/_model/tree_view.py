@@ -8,7 +8,6 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.category_sets import set_codes, written_set
@@ -339,6 +338,9 @@ def find_all_of_forest(forest: Any) -> TreeViews:
 
 def find_trees(forest: Any) -> TreeViews:
     """The trees of a fitted forest of this package, whichever class it is of."""
+    # Imported here, because views of trees need no scikit-learn.
+    from sklearn.pipeline import Pipeline
+
     if isinstance(forest, Pipeline) or hasattr(forest, "best_estimator_"):
         raise TypeError(
             f"{type(forest).__name__} holds more than trees: pass the forest inside it "

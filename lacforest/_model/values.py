@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._model.container import ModelFileError
-from lacforest.mixture import BestBin, KernelMeanEmbedding, RankMixture
 
 # The estimators of theta that a file may name.
-_ESTIMATORS: dict[str, Any] = {
-    cls.__name__: cls for cls in (BestBin, KernelMeanEmbedding, RankMixture)
-}
+_ESTIMATORS = ("BestBin", "KernelMeanEmbedding", "RankMixture")
+
+
+def _theta_estimator(name: str) -> Any:
+    # Imported here, because few files name one, and the command starts faster without.
+    from lacforest import mixture
+
+    return getattr(mixture, name)
 
 
 def encode_value(value: Any, where: str) -> Any:
@@ -36,9 +40,10 @@ def encode_value(value: Any, where: str) -> Any:
         if items and all(isinstance(item, str | int) for item in items):
             return {"items": items}
         return {"floats": [float(item) for item in np.asarray(value, dtype=np.float64)]}
-    if type(value) in _ESTIMATORS.values():
+    own = type(value).__name__
+    if own in _ESTIMATORS and type(value) is _theta_estimator(own):
         return {
-            "theta_estimator": type(value).__name__,
+            "theta_estimator": own,
             "parameters": encode_value(value.get_params(deep=False), where),
         }
     raise TypeError(
@@ -73,7 +78,7 @@ def decode_value(value: Any) -> Any:
     if set(value) == {"theta_estimator", "parameters"}:
         if value["theta_estimator"] not in _ESTIMATORS:
             raise ModelFileError(f"it names an unknown estimator: {value['theta_estimator']!r}")
-        return _ESTIMATORS[value["theta_estimator"]](**decode_value(value["parameters"]))
+        return _theta_estimator(value["theta_estimator"])(**decode_value(value["parameters"]))
     raise ModelFileError(f"the header holds a value of an unknown kind: {sorted(value)}")
 
 

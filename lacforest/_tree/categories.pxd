@@ -16,6 +16,16 @@ cdef FeatureStatistics order_categories(
     count_t* cells,
 ) noexcept nogil
 
+# The two categories of a node, which have one cut, whatever their order. The codes of the span
+# become places: 0 and 1.
+cdef inline void take_two_categories(Workspace* work, CodeRange* span) noexcept nogil:
+    work.categories.order[0].code = span.low
+    work.categories.order[1].code = span.high
+    work.categories.n_present = work.categories.n_places = 2
+    span.low = 0
+    span.high = 1
+    span.missing = 2
+
 # The place of a random cut among the ordered categories, and the sums of the cells up to it.
 cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil
 

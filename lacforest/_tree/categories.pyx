@@ -22,8 +22,8 @@ from libc.string cimport memcpy, memset
 
 from lacforest._tree.statistics cimport are_few_cells, count_row, fill_cells
 from lacforest._tree.types cimport (
-    CategoryScratch, CodeRange, FeatureStatistics, NodeSearch, ScoredCategory, Split, Workspace,
-    check, code_t, count_t
+    N_CELLS, CategoryScratch, CodeRange, FeatureStatistics, NodeSearch, ScoredCategory, Split,
+    Workspace, check, code_t, count_t
 )
 
 cdef enum:
@@ -293,18 +293,18 @@ cdef FeatureStatistics order_categories(
     cdef const count_t* counts = <const count_t*> scratch.counts
     cdef int64_t n_classes = work.n_classes
     cdef const count_t* own
+    cdef CodeRange places
     cdef int64_t k
     cdef code_t c
     if span.high == span.low + 1 and are_few_cells(2 * n_classes, search.n_rows):
-        # Two categories have one cut, whatever their order.
+        places = span[0]
         fill_cells(search, codes, span, cells)
-        scratch.order[0].code = span.low
-        scratch.order[1].code = span.high
-        scratch.n_present = scratch.n_places = 2
+        take_two_categories(work, &places)
         return _places(scratch, span, cells)
-    if are_few_cells((<int64_t> (span.high - span.low) + 1) * n_classes, search.n_rows):
-        counts = <const count_t*> work.cells
-        fill_cells(search, codes, span, <count_t*> work.cells)
+    # The first half of the cells may hold counts of whole rows.
+    if are_few_cells(2 * (<int64_t> (span.high - span.low) + 1) * n_classes, 2 * search.n_rows):
+        counts = <const count_t*> work.cells + N_CELLS // 2
+        fill_cells(search, codes, span, <count_t*> work.cells + N_CELLS // 2)
         _list_counted(work, span, counts)
     else:
         _count_sparsely(search, codes, span.missing, <count_t*> scratch.counts)

@@ -21,7 +21,7 @@ mean the same and also serve weighted counts.
 from cython cimport final
 
 from lacforest._tree.types cimport (
-    ANY_KIND, LABELED, SIZE, SQUARES, UNLABELED, AugmentedGini, Gini, SideTerms, count_t,
+    ANY_KIND, LABELED, SIZE, SQUARES, UNLABELED, AugmentedGini, Gini, Limits, SideTerms, count_t,
     criterion_t, int32_t, uint32_t
 )
 
@@ -275,3 +275,18 @@ cdef class AugmentedGiniCriterion:
 @final
 cdef class GiniCriterion:
     cdef Gini rule(self, int32_t n_classes) noexcept
+
+
+cdef inline void set_least(const Limits* limits, count_t* least) noexcept nogil:
+    """Fewest rows of a child, in the type of the counts."""
+    least[LABELED] = <count_t> limits.min_labeled
+    least[UNLABELED] = <count_t> limits.min_unlabeled
+    least[ANY_KIND] = <count_t> limits.min_leaf
+
+
+cdef inline void copy_sums(const count_t* sums, count_t* copy) noexcept nogil:
+    """A scan works on a copy of its own: writing counts cannot change it, so it needs no reload."""
+    copy[LABELED] = sums[LABELED]
+    copy[UNLABELED] = sums[UNLABELED]
+    copy[SQUARES] = sums[SQUARES]
+    copy[SIZE] = sums[SIZE]

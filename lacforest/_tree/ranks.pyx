@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from lacforest._tree.types cimport MOST_ROW_CODES, Node, code_t, value_t
+from lacforest._tree.types cimport FEW_CATEGORIES, MOST_ROW_CODES, Node, code_t, value_t
 from lacforest._tree.workspace cimport readable_nodes, writable_nodes
 
 import numpy as np
@@ -86,8 +86,8 @@ cdef class ColumnValues:
         In ascending order, one per column of the CodedColumns they belong to. The value of code c
         is entry c.
     columns : CodedColumns, optional
-        Where memory holds them twice: up to 64 of one byte, without missing values or categories,
-        are copied row by row, which the search reads faster.
+        Where memory holds them twice: up to 64 of one byte, without missing values, are copied row
+        by row, which the search reads faster, unless most of them have many categories.
     """
 
     def __cinit__(self, values, CodedColumns columns=None):
@@ -106,8 +106,9 @@ cdef class ColumnValues:
     cdef int _copy_rows(self, CodedColumns columns) except -1:
         cdef const uint8_t[:, ::1] rows
         self.check_columns(columns)
-        are_special = columns.has_missing | columns.is_categorical | (columns._widths > 1)
-        if columns.table.n_features <= MOST_ROW_CODES and not are_special.any():
+        have_many = columns.is_categorical & (columns.n_codes > FEW_CATEGORIES)
+        is_special = (columns.has_missing | (columns._widths > 1)).any() or have_many.mean() > 0.5
+        if not is_special and columns.table.n_features <= MOST_ROW_CODES:
             self.row_width = 16 * ((columns.table.n_features + 15) // 16)
             self._rows = rows = np.zeros((columns.table.n_rows, self.row_width), dtype=np.uint8)
             for feature, column in enumerate(columns.columns):

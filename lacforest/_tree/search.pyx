@@ -13,19 +13,22 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from lacforest._tree.categories cimport draw_place, keep_categories, order_categories
+from lacforest._tree.categories cimport (
+    draw_place, keep_categories, order_categories, take_two_categories
+)
 from lacforest._tree.criterion cimport (
-    category_mass, cut_loss, is_feasible, may_beat, move_rows, node_weight, side_terms, sum_sides
+    category_mass, copy_sums, cut_loss, is_feasible, may_beat, move_rows, node_weight, set_least,
+    side_terms, sum_sides
 )
 from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport (
     build_statistics, count_column, count_left, count_missing, gather, has_cut, is_counted_at_once,
-    row_weight
+    is_zero, row_weight
 )
 from lacforest._tree.types cimport (
-    ANY_KIND, LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, Limits,
-    NodeSearch, RowCuts, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
+    LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, NodeSearch,
+    RowCuts, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
 )
 from lacforest._tree.whole_rows cimport draw_row_cuts, reads_rows
 
@@ -33,33 +36,10 @@ from lacforest._tree.whole_rows cimport draw_row_cuts, reads_rows
 cdef double TIE = 1e-12
 
 
-cdef inline void _set_least(const Limits* limits, count_t* least) noexcept nogil:
-    """Fewest rows of a child, in the type of the counts."""
-    least[LABELED] = <count_t> limits.min_labeled
-    least[UNLABELED] = <count_t> limits.min_unlabeled
-    least[ANY_KIND] = <count_t> limits.min_leaf
-
-
 cdef inline void _set_loss(NodeSearch* search, double loss) noexcept nogil:
     search.best.loss = loss
     search.to_beat = loss - search.margin
     search.to_check = loss - 0.5 * search.margin
-
-
-cdef inline void _copy_sums(const count_t* sums, count_t* copy) noexcept nogil:
-    """A scan works on a copy of its own: writing counts cannot change it, so it needs no reload."""
-    copy[LABELED] = sums[LABELED]
-    copy[UNLABELED] = sums[UNLABELED]
-    copy[SQUARES] = sums[SQUARES]
-    copy[SIZE] = sums[SIZE]
-
-
-cdef inline bint _is_zero(const uint64_t* counts, int32_t n_classes) noexcept nogil:
-    cdef int32_t k
-    for k in range(n_classes):
-        if counts[k] != 0:
-            return False
-    return True
 
 
 cdef inline void _consider(
@@ -97,6 +77,15 @@ cdef inline void _consider(
             search.best.cut.next = next_code
             search.best.missing_left = missing_left
             search.best.n_left = <double> (left[LABELED] + left[UNLABELED])
+
+
+cdef inline void _keep(NodeSearch* search, int32_t feature, bint has_missing) noexcept nogil:
+    """Note the feature of the cut that has just become the best."""
+    search.best.feature = feature
+    search.best.has_missing = has_missing
+    search.best.n_categories = 0
+    if search.table.is_categorical[feature]:
+        keep_categories(search.work, &search.best)
 
 
 # ------------------------------------------------------------------------------ every cut
@@ -146,8 +135,8 @@ cdef inline void _scan_keys(
     cdef int64_t i
     cdef uint32_t k
     cdef code_t code, next_code
-    _set_least(search.limits, least)
-    _copy_sums(sums, node)
+    set_least(search.limits, least)
+    copy_sums(sums, node)
     _start_scan(criterion, work, node, missing_left, left, right)
     if count_t is int64_t:
         next_code = narrow[0] >> class_bits
@@ -195,8 +184,8 @@ cdef inline void _scan_cells(
     cdef count_t n_rows
     cdef uint32_t k
     cdef code_t code, last
-    _set_least(search.limits, least)
-    _copy_sums(sums, node)
+    set_least(search.limits, least)
+    copy_sums(sums, node)
     _start_scan(criterion, work, node, missing_left, left, right)
     last = statistics.codes.low
     for code in range(statistics.codes.low, statistics.codes.high + 1):
@@ -280,7 +269,12 @@ cdef inline bint _try_random_cut(
         return False
     if span.n_missing > 0:
         count_missing(search, codes, span.missing, <count_t*> work.missing_counts)
-    if search.table.is_categorical[feature]:
+    if search.table.is_categorical[feature] and span.high == span.low + 1:
+        count_left(search, codes, span.low, left_counts)
+        take_two_categories(work, &span)
+        last = 0
+        following = 1
+    elif search.table.is_categorical[feature]:
         span = order_categories(
             search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
         ).codes
@@ -293,7 +287,7 @@ cdef inline bint _try_random_cut(
             last = last_at_most(values, span.low, span.high - 1, threshold)
             following = last + 1
         count_left(search, codes, last, left_counts)
-    _set_least(search.limits, least)
+    set_least(search.limits, least)
     # Where all present values are equal, missing rows on the left would leave the right side empty.
     for missing_left in range(1 + (span.n_missing > 0 and span.low < span.high)):
         if missing_left:
@@ -322,10 +316,12 @@ cdef inline int32_t _try_cuts_of_rows(
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef count_t[N_SUMS] least, left, right
     cdef RowCuts cuts
+    cdef CodeRange span
+    cdef code_t last
     cdef double loss
     cdef int32_t i, k, feature
     draw_row_cuts(search, random_state, &cuts)
-    _set_least(search.limits, least)
+    set_least(search.limits, least)
     for i in range(cuts.n_drawn):
         feature = work.features[i]
         loss = search.best.loss
@@ -333,16 +329,24 @@ cdef inline int32_t _try_cuts_of_rows(
             break      # no impurity is left to reduce
         if cuts.low[feature] == cuts.high[feature]:
             continue
-        for k in range(work.n_classes):
-            left_counts[k] = <count_t> counts[k * search.candidates.row_width + feature]
-        sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
-        _consider(
-            criterion, search, least, node, left, right,
-            cuts.last[feature], cuts.last[feature] + 1, False,
-        )
+        if cuts.are_counted[feature]:
+            for k in range(work.n_classes):
+                left_counts[k] = <count_t> counts[k * search.candidates.row_width + feature]
+            sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
+            last = cuts.last[feature]
+            if search.table.is_categorical[feature]:
+                span.low = cuts.low[feature]
+                span.high = cuts.high[feature]
+                take_two_categories(work, &span)
+                last = span.low
+            _consider(criterion, search, least, node, left, right, last, last + 1, False)
+            if search.best.loss < loss:
+                search.best.threshold = cuts.threshold[feature]
+        else:
+            memset(left_counts, 0, work.n_classes * sizeof(count_t))
+            _try_random_cut(criterion, search, node, feature, cuts.word[feature])
         if search.best.loss < loss:
-            search.best.feature = feature
-            search.best.threshold = cuts.threshold[feature]
+            _keep(search, feature, False)
     memset(left_counts, 0, work.n_classes * sizeof(count_t))
     return cuts.n_drawn
 
@@ -358,7 +362,7 @@ cdef void find_best_cut(
     cdef bint has_missing
     cdef int32_t feature, n_drawn = 0
     cdef uint64_t word = 0
-    check(_is_zero(search.work.left_counts, search.work.n_classes))
+    check(is_zero(search.work.left_counts, search.work.n_classes))
     search.margin = TIE * node_weight(criterion, node)
     _set_loss(search, INFINITY)
     search.best.feature = -1
@@ -386,11 +390,7 @@ cdef void find_best_cut(
         else:
             has_missing = _try_every_cut(criterion, search, node, feature)
         if search.best.loss < loss:
-            search.best.feature = feature
-            search.best.has_missing = has_missing
-            search.best.n_categories = 0
-            if search.table.is_categorical[feature]:
-                keep_categories(search.work, &search.best)
+            _keep(search, feature, has_missing)
     if search.best.feature >= 0 and not search.best.has_missing:
         # The node shows no side for missing values: they follow the larger child.
         search.best.missing_left = (

@@ -43,6 +43,14 @@ cdef inline void count_row(
         counts[work.classes[position]] += row_weight(work, position)
 
 
+cdef inline bint is_zero(const uint64_t* counts, int32_t n_classes) noexcept nogil:
+    cdef int32_t k
+    for k in range(n_classes):
+        if counts[k] != 0:
+            return False
+    return True
+
+
 cdef inline void count_node(
     const Workspace* work, int64_t start, int64_t end, count_t* counts
 ) noexcept nogil:

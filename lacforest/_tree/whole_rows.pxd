@@ -4,6 +4,7 @@ Drawing a cut takes the range of a column's codes, and judging it the rows on it
 Where few columns have one byte each, two passes over whole rows find both for all columns at once.
 """
 
+from libc.math cimport INFINITY
 from libc.string cimport memset
 
 from lacforest._tree.random cimport draw_feature, next_word, value_between
@@ -42,8 +43,9 @@ cdef inline void draw_row_cuts(
 ) noexcept nogil:
     """Draw features and their cuts, and count the rows on the left of each in work.cells.
 
-    Counts are uint32_t, by class and column. The features are work.features[:cuts.n_drawn], drawn
-    in this order.
+    Counts are uint32_t, by class and column, in the first half of work.cells. The features are
+    work.features[:cuts.n_drawn], drawn in this order. Of categorical columns only those are counted
+    of which the node has two categories with neighbouring codes: they have one cut.
     """
     cdef Workspace* work = search.work
     cdef const row_t* rows = work.rows + search.start
@@ -63,7 +65,13 @@ cdef inline void draw_row_cuts(
         word = next_word(random_state)
         low = cuts.low[feature]
         high = cuts.high[feature]
-        if low < high:
+        cuts.are_counted[feature] = True
+        cuts.word[feature] = word
+        if search.table.is_categorical[feature]:
+            cuts.are_counted[feature] = high <= low + 1
+            cuts.threshold[feature] = INFINITY
+            cuts.last[feature] = low
+        elif low < high:
             values = <const double*> search.candidates.values[feature]
             cuts.threshold[feature] = value_between(values[low], values[high], word)
             cuts.last[feature] = <uint8_t> last_at_most(

@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy as np
 
-# joblib's own functions: those of scikit-learn set the warning filters in each call. Filters are
-# global to the process, and threads would overwrite each other's.
-from joblib import Parallel, delayed
-
 
 def spans(n_items: int, n_blocks: int) -> list[tuple[int, int]]:
     """Divide range(n_items) into contiguous blocks of nearly equal size."""
@@ -38,6 +34,10 @@ def in_threads(
     each other without polling.
     """
     if verbose:
+        # joblib's own functions: those of scikit-learn set the warning filters in each call.
+        # Filters are global to the process, and threads would overwrite each other's.
+        from joblib import Parallel, delayed
+
         parallel = Parallel(
             n_jobs=n_threads, require="sharedmem", verbose=verbose, return_as="generator"
         )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._utils.findings import Finding
 from lacforest.adaptation.shares import EXPONENT, BatchShares
-from lacforest.mixture.findings import Finding
 
 # Smaller moves than these raise no alarm, however sure they are.
 _THETA_MOVE = 0.05

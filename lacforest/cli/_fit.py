@@ -6,7 +6,6 @@ import argparse
 import time
 import warnings
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,13 @@ from lacforest._utils.arguments import at_least
 from lacforest.cli import _arguments, _fit_dask
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import OutputError, check_output, writing
-from lacforest.cli._shares import add_known_shares, share_facts, share_rows
+from lacforest.cli._shares import (
+    add_known_shares,
+    finding_facts,
+    share_facts,
+    share_rows,
+    theta_line,
+)
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
@@ -281,11 +286,6 @@ def _calibration_line(n_rows: int | None) -> list[tuple[str, str]]:
     ]
 
 
-def finding_facts(forest: BaseLACForest) -> list[dict[str, str]]:
-    """What the fit found about its assumptions."""
-    return [asdict(found) for found in forest.fit_findings_]
-
-
 def _suspects(model: TabularModel) -> list[str]:
     """Columns of the table that have drifted, as far as the fit can tell."""
     features = {
@@ -299,10 +299,3 @@ def _suspects(model: TabularModel) -> list[str]:
         for column in model.coder.columns_
         if not features.isdisjoint(column.feature_names)
     ]
-
-
-def theta_line(theta: float, interval: list[float] | None) -> str:
-    """Theta with its interval, or a remark that it was given."""
-    if interval is None:
-        return f"{theta:.3f} (given)"
-    return f"{theta:.3f}, interval {interval[0]:.3f} to {interval[1]:.3f}"

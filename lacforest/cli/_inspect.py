@@ -11,9 +11,8 @@ import numpy as np
 from lacforest._utils.printable import printable, shown
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, size_of, table_of
-from lacforest.cli._fit import finding_facts, theta_line
-from lacforest.cli._shares import share_facts, share_rows
-from lacforest.tabular import TabularModel
+from lacforest.cli._shares import finding_facts, share_facts, share_rows, theta_line
+from lacforest.tabular.scorer import TableScorer, load_scorer
 
 # Number of columns and categories in the text output; JSON contains all.
 _SHOWN = 10
@@ -41,7 +40,7 @@ def add_to(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Load the model and describe it."""
-    facts = _facts(TabularModel.load(given.model), given.model)
+    facts = _facts(load_scorer(given.model), given.model)
     Console(given).print_result(facts, _lines(facts))
     return 0
 
@@ -56,7 +55,7 @@ def _depth(tree: Any) -> int:
     return depth
 
 
-def _facts(model: TabularModel, path: Path) -> dict[str, Any]:
+def _facts(model: TableScorer, path: Path) -> dict[str, Any]:
     forest, trees = model.forest, model.forest.estimators_
     columns, first = [], 0
     for column in model.coder.columns_:

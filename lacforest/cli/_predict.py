@@ -13,11 +13,11 @@ from lacforest._utils.arguments import names
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
-from lacforest.cli._rules import add_reasons, add_rules, find_rule
+from lacforest.cli._rules import add_reasons, add_rules, find_rule, has_rules
 from lacforest.cli._tables import find_tables
-from lacforest.tabular import TabularModel
 from lacforest.tabular.places import Place
 from lacforest.tabular.reading import table_columns
+from lacforest.tabular.scorer import TableScorer, load_scorer
 
 ROW = "row"
 # Numbers per piece of the table: 64 MB, and the same again for text.
@@ -89,8 +89,8 @@ def run(given: argparse.Namespace) -> int:
     if not writer.is_stdout:
         check_output(given.output, [given.model, *(place.path for place in places)])
     with console.activity(f"reading {given.model}"):
-        model = TabularModel.load(given.model)
-    model.forest.set_params(n_jobs=given.jobs)
+        model = _load_model(given)
+    model.forest.n_jobs = given.jobs
     keep, notes = _columns_to_keep(model, places[0], given)
     n_columns = len(model.coder.feature_names) + len(keep)
     chunk_rows = min(_MOST_ROWS, _CELLS // n_columns + 1)
@@ -131,8 +131,17 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def _load_model(given: argparse.Namespace) -> TableScorer:
+    """The model, with scikit-learn only if the options need it: importing it takes long."""
+    if not has_rules(given):
+        return load_scorer(given.model)
+    from lacforest.tabular import TabularModel
+
+    return TabularModel.load(given.model)
+
+
 def _columns_to_keep(
-    model: TabularModel, place: Place, given: argparse.Namespace
+    model: TableScorer, place: Place, given: argparse.Namespace
 ) -> tuple[list[str], list[str]]:
     """The columns of --keep, and notes about those that '*' leaves out."""
     if "*" not in given.keep:
@@ -154,7 +163,7 @@ def _copy_columns(frame: Any, keep: list[str], scored: Any, first_row: int) -> N
 
 
 def _facts(
-    model: TabularModel, labels: Counter[Any], unseen: dict[str, tuple[int, str]]
+    model: TableScorer, labels: Counter[Any], unseen: dict[str, tuple[int, str]]
 ) -> dict[str, Any]:
     notes = [*model.notes]
     for name, (n_rows, example) in unseen.items():

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._utils.arguments import at_least
-from lacforest.calibration import NoveltyCalibrator
-from lacforest.calibration.scores import label_rows
 from lacforest.cli._output import OutputError
-from lacforest.tabular import TabularModel
+from lacforest.tabular.scorer import TableScorer
+
+if TYPE_CHECKING:
+    from lacforest.calibration import NoveltyCalibrator
 
 P_VALUE, REASONS = "p_value", "reasons"
 
@@ -64,6 +65,12 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def has_rules(given: argparse.Namespace) -> bool:
+    """Whether an option asks for more than scores and the likeliest class."""
+    asked = (given.max_fpr, given.fdr, given.budget, given.confidence, given.explain)
+    return any(option is not None for option in asked)
+
+
 @dataclass(frozen=True)
 class Rule:
     """Which rows of a table are called new."""
@@ -73,8 +80,11 @@ class Rule:
     chosen: NDArray[np.bool_] | None
     note: str
 
-    def apply(self, model: TabularModel, X: NDArray[np.float64], first: int, scored: Any) -> None:
+    def apply(self, model: TableScorer, X: NDArray[np.float64], first: int, scored: Any) -> None:
         """Set labels and p-values of a piece of the table that begins with row `first`."""
+        # Imported here, because most calls of the command have no rule and start faster without.
+        from lacforest.calibration.scores import label_rows
+
         _, p_values, _ = self.calibrator.judge(X)
         if self.chosen is None:
             is_new = p_values <= self.threshold
@@ -85,14 +95,14 @@ class Rule:
 
 
 def find_rule(
-    given: argparse.Namespace, model: TabularModel, tables: Callable[[], Iterable[Any]]
+    given: argparse.Namespace, model: TableScorer, tables: Callable[[], Iterable[Any]]
 ) -> Rule | None:
     """The rule that the options name; --fdr and --budget look at the whole table first.
 
     Parameters
     ----------
     given : Namespace
-    model : TabularModel
+    model : TableScorer
     tables : callable
         Starts a pass over the coded pieces of the table.
     """
@@ -123,10 +133,10 @@ def find_rule(
 
 
 def add_reasons(
-    given: argparse.Namespace, model: TabularModel, X: NDArray[np.float64], scored: Any
+    given: argparse.Namespace, model: TableScorer, X: NDArray[np.float64], scored: Any
 ) -> None:
     """Say for rows called new which columns made them new."""
-    # Imported here, because most calls of the command give no reasons and start faster without.
+    # Imported here for the same reason as above.
     from lacforest.inspection import explain
 
     is_new = (scored["predicted_label"] == model.forest.new_label_).to_numpy()

@@ -1,12 +1,11 @@
-"""Shares of the known classes in deployment: the option, and what commands print of them."""
+"""Shares of classes in deployment: the option, and what commands print of a fit about them."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
-
-from lacforest.ensemble.base import BaseLACForest
 
 # Number of classes that a line lists.
 _LISTED = 8
@@ -48,7 +47,19 @@ def add_known_shares(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def share_facts(forest: BaseLACForest) -> dict[str, Any]:
+def finding_facts(forest: Any) -> list[dict[str, str]]:
+    """What the fit found about its assumptions."""
+    return [asdict(found) for found in forest.fit_findings_]
+
+
+def theta_line(theta: float, interval: list[float] | None) -> str:
+    """Theta with its interval, or a remark that it was given."""
+    if interval is None:
+        return f"{theta:.3f} (given)"
+    return f"{theta:.3f}, interval {interval[0]:.3f} to {interval[1]:.3f}"
+
+
+def share_facts(forest: Any) -> dict[str, Any]:
     """Shares of the known classes that a fit found or was given; None in files of old versions."""
     shares, interval = forest.known_shares_, forest.known_shares_interval_
     return {

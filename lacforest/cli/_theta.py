@@ -7,8 +7,7 @@ from typing import Any
 
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, table_of
-from lacforest.cli._fit import theta_line
-from lacforest.cli._shares import add_known_shares, share_rows
+from lacforest.cli._shares import add_known_shares, share_rows, theta_line
 from lacforest.cli._tables import find_tables, make_coder, read_tables
 from lacforest.mixture import ThetaReport, diagnose
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lacforest._input.tables import column_names
 from lacforest._utils.extras import load_extra
+from lacforest._utils.frames import column_names
 from lacforest.dask.reading import RowPlace
 from lacforest.dask.recipes import Part, embed_reading
 

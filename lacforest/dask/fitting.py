@@ -13,11 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from lacforest._coding.bins import SAMPLED_ROWS, ColumnBins
 from lacforest._coding.coded_table import CodedTable
 from lacforest._contract.deployment import Deployment, find_deployment
-from lacforest._input.labels import Labels, make_labels
+from lacforest._input.labels import make_labels
 from lacforest._input.parameters import is_real
 from lacforest._input.tables import RowStack
 from lacforest._input.training_data import RowTotals, TrainingRows, WeightGroups
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.classes import Labels
 from lacforest.dask.engine import Engine, same
 from lacforest.dask.facts import (
     ColumnFacts,

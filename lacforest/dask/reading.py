@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from lacforest._input.labels import as_labels, check_labels, check_weight, find_sentinel
-from lacforest._input.tables import check_same_columns, fill_masked, reject_text
+from lacforest._input.tables import check_same_columns, reject_text
+from lacforest._utils.frames import fill_masked
 
 
 @dataclass(frozen=True)

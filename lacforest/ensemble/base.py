@@ -25,7 +25,6 @@ from lacforest._growing.steps import (
     refine_plain,
 )
 from lacforest._growing.tree_grower import TreeGrower
-from lacforest._input.labels import Labels
 from lacforest._input.parameters import (
     check_bool,
     check_known_shares,
@@ -36,6 +35,7 @@ from lacforest._input.parameters import (
 from lacforest._input.tables import reject_dask
 from lacforest._input.training_data import RowTotals, TrainingRows, check_training_rows
 from lacforest._utils.callbacks import report_to_callbacks
+from lacforest._utils.classes import Labels
 from lacforest._utils.rollback import unchanged_on_failure
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.fitted import FittedForest

@@ -16,8 +16,7 @@ class CategorySupport:
 
     n_features_in_: int
 
-    # None where all columns hold numbers.
-    _categories: TableCategories | None = None
+    _categories: TableCategories | None
 
     @property
     def is_categorical_(self) -> NDArray[np.bool_] | None:

@@ -16,29 +16,21 @@ from lacforest._contract.classifier import ProbabilisticClassifierMixin
 from lacforest._input.parameters import check_level
 from lacforest._input.tables import check_prediction_table
 from lacforest._model.arrays import ForestArrays
+from lacforest._model.forest_files import load_forest, save_forest
+from lacforest._model.frozen import FrozenTrees
 from lacforest._model.tree_view import TreeViews
-from lacforest._tree.criterion import AugmentedGiniCriterion
 from lacforest._utils.callbacks import CallbackSupport
 from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
 from lacforest.adaptation.shares import estimate_shares
 from lacforest.ensemble.categories import CategorySupport
 
 
-class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSupport, BaseEstimator):
+class FittedForest(
+    FrozenTrees, ProbabilisticClassifierMixin, CategorySupport, CallbackSupport, BaseEstimator
+):
     """Prediction, inspection and files of a forest; `BaseLACForest` adds its fit."""
 
-    n_jobs: int | None
-
-    n_labeled_: float
-    unlabeled_score_: NDArray[np.float64]
-
-    _forest: ForestArrays
-    # Trees of Step I, where they are not the first part of the ones that predict.
-    _explored: ForestArrays | None = None
-    # Of a forest that `adapt` returned: factors of the votes by class code, shares of all classes
-    # in the fit, and the description of the batch, which files do not keep.
-    _class_factors: NDArray[np.float64] | None = None
-    _fitted_shares: NDArray[np.float64] | None = None
+    # Of a forest that `adapt` returned: the description of the batch, which files do not keep.
     adaptation_: Adaptation | None = None
 
     # ------------------------------------------------------------------ prediction
@@ -108,12 +100,7 @@ class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSuppor
         return sparse.hstack(paths, format="csr"), self._forest.tree_start.copy()
 
     def _class_probabilities(self, X: ArrayLike) -> NDArray[np.float64]:
-        votes = self._votes(X)
-        if self._class_factors is None:
-            return votes
-        adapted = votes * self._class_factors
-        adapted /= adapted.sum(axis=1, keepdims=True)
-        return adapted
+        return self._adapted(self._votes(X))
 
     def _votes(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities by the trees alone, by class code."""
@@ -180,13 +167,7 @@ class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSuppor
     def estimators_(self) -> TreeViews:
         """The trees, read-only, with arrays named as in scikit-learn."""
         check_is_fitted(self)
-        criterion = None
-        if self.theta_ is not None:
-            fitted = self.theta_ if self._fitted_shares is None else float(self._fitted_shares[-1])
-            criterion = AugmentedGiniCriterion(
-                fitted, self.n_labeled_, float(len(self.unlabeled_score_))
-            )
-        return TreeViews(self._forest, criterion, self._column_order())
+        return self._tree_views()
 
     def export_text(self, tree: int = 0) -> str:
         """Text of one tree, each node marked I or II by the step that made it.
@@ -211,8 +192,6 @@ class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSuppor
             Deflate the arrays, to a third or less. A file that is to be mapped by
             ``load(path, mmap=True)`` must not be compressed.
         """
-        from lacforest._model.forest_files import save_forest
-
         check_is_fitted(self)
         save_forest(self, path, bool(compress))
 
@@ -227,8 +206,6 @@ class FittedForest(ProbabilisticClassifierMixin, CategorySupport, CallbackSuppor
             Map the arrays instead of reading them, so that processes share their memory. Needs a
             file saved with ``compress=False``.
         """
-        from lacforest._model.forest_files import load_forest
-
         loaded: Self = load_forest(cls, path, mmap)
         return loaded
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from lacforest._coding.coded_table import CodedTable
 from lacforest._contract.deployment import Deployment
 from lacforest._growing.steps import GrownForest
-from lacforest._input.labels import Labels
 from lacforest._input.training_data import TrainingRows
+from lacforest._utils.classes import Labels
 from lacforest._utils.user_warnings import warn_user
 
 # Parameters that may change between a fit and its warm start: no tree depends on them. Seeds of all

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 from typing import Any
 
+from lacforest._utils.findings import FALSE_ALARMS
 from lacforest.experiments._tables import PrintedColumn
 from lacforest.experiments._theta import DENSE, LARGE, N_LABELED, N_UNLABELED, ThetaJob
-from lacforest.mixture.findings import FALSE_ALARMS
 
 Results = Sequence[tuple[ThetaJob, dict[str, Any]]]
 

@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._model.arrays import ForestArrays, split_features
-from lacforest._model.tree_view import find_all_of_forest
+from lacforest._model.arrays import split_features
+from lacforest._model.tree_view import TreeViews, find_all_of_forest
 from lacforest._utils.extras import load_extra
 from lacforest._utils.version import __version__
+from lacforest.export._onnx_sets import exported_categories, signs_of_columns, split_by_members
 
 # The lowest versions with these operators: runtimes from 2022 on can read the file.
 _OPSET, _ML_OPSET, _IR_VERSION = 18, 3, 8
@@ -26,7 +27,9 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     - ``novelty_score``: float32, the column of the new class. Absent if the forest was fitted
       without unlabelled rows.
 
-    NaN means missing, as in ``predict``.
+    NaN means missing, as in ``predict``. Columns of numbers as categories hold these numbers, and
+    columns of text as categories hold the place of the text in the forest's ``categories_``,
+    counted from 0. Any other number is a category that the fit has not seen.
 
     Parameters
     ----------
@@ -47,6 +50,9 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
 
     Notes
     -----
+    A set of categories becomes one comparison per category, so that sets of thousands of categories
+    make large models.
+
     Every row reaches the same leaves as in the forest. Their distributions are added in float32 (or
     in float64, rounded to float32 at the end), so probabilities agree to about 1e-7. If the
     probabilities of two classes are that close, ``label`` may differ; exact ties go to the first
@@ -76,30 +82,31 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
     if input_type not in ("float32", "float64"):
         raise ValueError(f'input_type must be "float32" or "float64", got {input_type!r}')
     trees = find_all_of_forest(forest)
-    if trees.arrays.sets is not None:
-        raise ValueError(
-            "the trees of this forest split categories by sets, which the export to ONNX does not "
-            "support: fit on ordinal or one-hot codes with categorical_features=None"
-        )
     onnx = load_extra("onnx", "onnx")
     helper, types = onnx.helper, onnx.TensorProto
     labels = _label_tensor(onnx, forest.classes_)
     n_classes = len(forest.classes_)
     element = types.FLOAT if input_type == "float32" else types.DOUBLE
-    nodes = [
+    constants = [labels, helper.make_tensor("by_row", types.INT64, [1], [1])]
+    nodes, table = [], "X"
+    if trees.arrays.sets is not None:
+        signs = signs_of_columns(forest).astype(input_type)
+        constants.append(onnx.numpy_helper.from_array(signs, "signs"))
+        nodes.append(helper.make_node("Mul", ["X", "signs"], ["signed"]))
+        table = "signed"
+    nodes += [
         helper.make_node(
             "TreeEnsembleRegressor",
-            ["X"],
+            [table],
             ["sums"],
             domain="ai.onnx.ml",
-            **_ensemble(onnx, trees.arrays, trees.column_order, input_type),
+            **_ensemble(onnx, forest, trees, input_type),
         ),
         helper.make_node("ReduceSum", ["sums", "by_row"], ["totals"], keepdims=1),
         helper.make_node("Div", ["sums", "totals"], ["probabilities"]),
         helper.make_node("ArgMax", ["sums"], ["best"], axis=1, keepdims=0),
         helper.make_node("Gather", ["labels", "best"], ["label"]),
     ]
-    constants = [labels, helper.make_tensor("by_row", types.INT64, [1], [1])]
     outputs = [
         helper.make_tensor_value_info("label", labels.data_type, ["n_rows"]),
         helper.make_tensor_value_info("probabilities", types.FLOAT, ["n_rows", n_classes]),
@@ -147,19 +154,19 @@ def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
     return onnx.numpy_helper.from_array(np.ascontiguousarray(classes), "labels")
 
 
-def _ensemble(
-    onnx: Any, forest: ForestArrays, column_order: NDArray[np.intp], input_type: str
-) -> dict[str, Any]:
+def _ensemble(onnx: Any, forest: Any, trees: TreeViews, input_type: str) -> dict[str, Any]:
     """Attributes of a TreeEnsembleRegressor that sums the class distributions of leaves."""
-    sizes = np.diff(forest.tree_start)
-    tree = np.repeat(np.arange(forest.n_trees), sizes)
-    node = np.arange(len(forest.nodes)) - forest.tree_start[tree]
-    left = forest.nodes["left"].astype(np.int64)
+    arrays = trees.arrays
+    sizes = np.diff(arrays.tree_start)
+    tree = np.repeat(np.arange(arrays.n_trees), sizes)
+    node = np.arange(len(arrays.nodes)) - arrays.tree_start[tree]
+    left = arrays.nodes["left"].astype(np.int64)
     inner = left >= 0
-    feature = forest.nodes["feature"]
-    shares = forest.leaf_values[:, column_order]
+    feature = arrays.nodes["feature"]
+    shares = arrays.leaf_values[:, trees.column_order]
     leaves = np.flatnonzero(~inner)
     leaf, target = np.nonzero(shares[~left[leaves]])
+    thresholds = np.where(inner, arrays.nodes["threshold"], 0.0)
     columns: dict[str, NDArray[Any]] = {
         "nodes_treeids": tree,
         "nodes_nodeids": node,
@@ -168,21 +175,23 @@ def _ensemble(
         "nodes_truenodeids": np.where(inner, left, 0),
         "nodes_falsenodeids": np.where(inner, left + 1, 0),
         "nodes_missing_value_tracks_true": (inner & (feature >= 0)).astype(np.int64),
+        "nodes_values": thresholds if input_type == "float64" else round_down(thresholds),
+    }
+    if arrays.sets is not None:
+        categories = exported_categories(forest, input_type)
+        columns = split_by_members(columns, arrays, arrays.sets, categories)
+    columns |= {
         "target_treeids": tree[leaves[leaf]],
         "target_nodeids": node[leaves[leaf]],
         "target_ids": target,
+        "target_weights": shares[~left[leaves[leaf]], target].astype(input_type),
     }
-    attributes: dict[str, Any] = {name: column.tolist() for name, column in columns.items()}
-    attributes["n_targets"] = forest.n_classes
-    thresholds = np.where(inner, forest.nodes["threshold"], 0.0)
-    weights = shares[~left[leaves[leaf]], target]
-    if input_type == "float32":
-        attributes["nodes_values"] = round_down(thresholds).tolist()
-        attributes["target_weights"] = weights.tolist()
-    else:
-        from_array = onnx.numpy_helper.from_array
-        attributes["nodes_values_as_tensor"] = from_array(thresholds, "thresholds")
-        attributes["target_weights_as_tensor"] = from_array(weights.astype(np.float64), "shares")
+    attributes: dict[str, Any] = {"n_targets": arrays.n_classes}
+    for name, column in columns.items():
+        if column.dtype == np.float64:
+            attributes[f"{name}_as_tensor"] = onnx.numpy_helper.from_array(column, name)
+        else:
+            attributes[name] = column.tolist()
     return attributes
 
 

@@ -13,18 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from lacforest._coding.coded_table import code_columns
-from lacforest._input.categories import FROM_DTYPE
+from lacforest._input.categorical_columns import FROM_DTYPE
 from lacforest._input.labels import check_weight
 from lacforest._input.parameters import check_int, check_level, check_n_jobs
-from lacforest._input.tables import (
-    RowStack,
-    by_column,
-    check_training_table,
-    check_unlabeled_table,
-    column_names,
-)
+from lacforest._input.tables import RowStack, by_column, check_training_table, check_unlabeled_table
 from lacforest._input.training_data import code_categories
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.frames import column_names
 from lacforest.mixture._cross_fit import check_scorer, cross_fit_scores
 from lacforest.mixture._forest_scores import forest_scores
 from lacforest.mixture._score_table import Scores, ScoreTable
@@ -49,7 +44,7 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
     interval_: tuple[float, float] | None
     scores_: Scores
 
-    # Columns of type category are split by sets; see `lacforest._input.categories`.
+    # Columns of type category are split by sets; see `lacforest._input.categorical_columns`.
     categorical_features: ClassVar[str] = FROM_DTYPE
 
     def __init__(

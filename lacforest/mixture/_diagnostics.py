@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.parameters import check_known_shares, given_shares, weights_to_shares
+from lacforest._utils.findings import Finding
 from lacforest.mixture._rank_mixture import RankMixture
 from lacforest.mixture._share_mixture import ShareMixture
 from lacforest.mixture.checks import estimate_findings, rank_estimate
-from lacforest.mixture.findings import Finding
 from lacforest.mixture.share_finding import (
     look_alike_findings,
     plausible_interval,

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.findings import FALSE_ALARMS
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._beta_mixture import (
     components,
@@ -21,7 +22,6 @@ from lacforest.mixture._beta_mixture import (
 )
 from lacforest.mixture._novelty_test import novelty_p_value
 from lacforest.mixture._score_table import ScoreTable
-from lacforest.mixture.findings import FALSE_ALARMS
 
 # The lowest power in the density of new rows. Steeper shapes attribute overlap to known rows (low
 # theta), flatter ones to new rows (high theta).

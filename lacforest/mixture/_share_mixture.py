@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from lacforest._coding.coded_table import CodedTable, code_table
-from lacforest._input.categories import FROM_DTYPE
+from lacforest._input.categorical_columns import FROM_DTYPE
 from lacforest._input.parameters import check_int, check_level, check_n_jobs, share_ratio
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest.mixture._base import MOST_VALUES
@@ -100,7 +100,7 @@ class ShareMixture(BaseEstimator):
     (0.4, [0.2, 0.8], True)
     """
 
-    # Columns of type category are split by sets; see `lacforest._input.categories`.
+    # Columns of type category are split by sets; see `lacforest._input.categorical_columns`.
     categorical_features: ClassVar[str] = FROM_DTYPE
 
     def __init__(

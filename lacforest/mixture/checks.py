@@ -11,13 +11,13 @@ import numpy as np
 from scipy.stats import chi2
 
 from lacforest._tree.ranks import CodedColumns
+from lacforest._utils.findings import FALSE_ALARMS, Finding
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._best_bin import best_bin
 from lacforest.mixture._beta_mixture import N_BINS, position_counts
 from lacforest.mixture._forest_scores import row_words
 from lacforest.mixture._rank_mixture import RankMixture
 from lacforest.mixture._share_mixture import ShareMixture
-from lacforest.mixture.findings import FALSE_ALARMS, Finding
 
 # New rows may make up this share of the unlabelled rows in a region that counts as known.
 _FEW_NEW = 0.05

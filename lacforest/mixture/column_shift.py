@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._tree.ranks import CodedColumns
-from lacforest.mixture.findings import Finding
+from lacforest._utils.findings import Finding
 
 # Rows of either side that are compared: more make the table slower and hardly more exact.
 MOST_ROWS = 20_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lacforest._utils.findings import Finding
 from lacforest.mixture._share_mixture import ShareMixture
-from lacforest.mixture.findings import Finding
 
 # Classes that a message names.
 _MOST_NAMED = 4

@@ -15,15 +15,11 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from lacforest._contract.deployment import Deployment, find_deployment
-from lacforest._input.labels import Labels, check_training_labels, labeled_weights, make_labels
-from lacforest._input.tables import (
-    RowStack,
-    check_unlabeled_table,
-    column_names,
-    fill_masked,
-    reject_text,
-)
+from lacforest._input.labels import check_training_labels, labeled_weights, make_labels
+from lacforest._input.tables import RowStack, check_unlabeled_table, reject_text
 from lacforest._input.training_data import TrainingRows
+from lacforest._utils.classes import Labels
+from lacforest._utils.frames import column_names, fill_masked
 from lacforest.neural._network_rows import NetworkRows, ValidationRows
 from lacforest.neural._rows import (
     DatasetRows,

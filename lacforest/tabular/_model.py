@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._model.container import ModelFileError, naming_the_file
-from lacforest._model.forest_files import read_attachment, save_forest
+from lacforest import ensemble
+from lacforest._model.container import naming_the_file
+from lacforest._model.forest_files import save_forest
 from lacforest._utils.extras import load_extra
 from lacforest._utils.version import __version__
 from lacforest.calibration import NoveltyCalibrator
@@ -22,21 +22,15 @@ from lacforest.discovery import NewClassGroups
 from lacforest.discovery.files import decode_groups, encode_groups
 from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
-from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
 from lacforest.tabular._labels import check_shares
-from lacforest.tabular.errors import TableError, listed
-from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, TableLike
-from lacforest.tabular.reading import iter_table, places_of
-
-PREDICTED, NOVELTY = "predicted_label", "novelty_score"
-# Model files name the class of their forest.
-_CLASSES = {forest.__name__: forest for forest in FORESTS.values()}
+from lacforest.tabular.reading import places_of
+from lacforest.tabular.scorer import TableScorer
 
 
-class TabularModel:
+class TabularModel(TableScorer):
     """A forest for tables as they are read from files.
 
     Parameters
@@ -79,20 +73,21 @@ class TabularModel:
     [-1, -1, -1]
     """
 
+    forest: BaseLACForest
+
     def __init__(
         self,
         forest: BaseLACForest | None = None,
         coder: TableCoder | None = None,
         calibration_size: float | int | None = None,
     ) -> None:
-        self.forest: BaseLACForest = LACForestClassifier() if forest is None else forest
-        self.coder = TableCoder() if coder is None else coder
+        super().__init__(
+            LACForestClassifier() if forest is None else forest,
+            TableCoder() if coder is None else coder,
+        )
         self.calibration_size = calibration_size
-        self.calibrator: NoveltyCalibrator | None = None
         self.groups: NewClassGroups | None = None
-        self.target: str | None = None
-        self.version: str | None = __version__
-        self.notes: list[str] = []
+        self.version = __version__
 
     def fit(
         self,
@@ -223,85 +218,17 @@ class TabularModel:
         self.version = __version__
         return self
 
-    def predict(
-        self,
-        frame: Any,
-        unseen: dict[str, tuple[int, str]] | None = None,
-        source: str = "the table",
-    ) -> Any:
-        """Label, novelty score and probabilities of each row.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            The columns of the fit in any order; others are ignored.
-        unseen : dict, optional
-            Counts texts that are not among the categories, as in `TableCoder.encode`.
-        source : str
-            Name of the frame in messages.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``predicted_label``; ``novelty_score``, the probability of the new class; and
-            one column ``probability_...`` per known class. The score and the probabilities of a
-            row sum to one. A forest that was fitted without unlabelled rows gives no score.
-        """
+    def _require_fit(self) -> None:
         check_is_fitted(self.forest)
-        return self._predict_coded(self.coder.encode(frame, unseen, source), frame.index)
 
-    @property
-    def output_columns(self) -> list[str]:
-        """The columns that `predict` returns."""
-        forest = self.forest
-        novelty = [] if forest.new_class_index_ is None else [NOVELTY]
-        return [PREDICTED, *novelty, *(f"probability_{label}" for label in forest.known_classes_)]
-
-    def _predict_coded(self, X: NDArray[np.float64], index: Any) -> Any:
-        pandas = load_extra("pandas")
-        forest, table = self.forest, X
-        if hasattr(forest, "feature_names_in_"):  # a forest fitted on a frame predicts on frames
+    def _probabilities(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        table = X
+        if hasattr(self.forest, "feature_names_in_"):  # fitted on a frame, it predicts on frames
             table = _named(X, self.coder)
-        probabilities, new = forest.predict_proba(table), forest.new_class_index_
+        probabilities = self.forest.predict_proba(table)
         if self.calibrator is not None:
             _make_honest(probabilities, self.calibrator, X)
-        known = [place for place in range(len(forest.classes_)) if place != new]
-        order = known if new is None else [new, *known]
-        values = [
-            forest.classes_[probabilities.argmax(axis=1)],
-            *(probabilities[:, column] for column in order),
-        ]
-        return pandas.DataFrame(dict(zip(self.output_columns, values, strict=True)), index=index)
-
-    def iter_file(
-        self,
-        table: TableLike | Place,
-        *,
-        keep: Collection[str] = (),
-        chunk_rows: int = 100_000,
-        encoding: str = "utf-8",
-    ) -> Iterator[Any]:
-        """Read the columns of the model from a table, in pieces that `predict` accepts.
-
-        Parameters
-        ----------
-        table : str or path-like
-            As in `read_table`, but a single table.
-        keep : collection of str
-            Additional columns to read; from a CSV file they are read as text.
-        chunk_rows : int, default=100_000
-            Number of rows per piece.
-        encoding : str, default="utf-8"
-            Encoding of a CSV file.
-
-        Yields
-        ------
-        pandas.DataFrame
-        """
-        kinds: dict[str, Kind] = self.coder.kinds | dict.fromkeys(keep, "text")
-        return iter_table(
-            table, kinds, chunk_rows=chunk_rows, missing=self.coder.missing, encoding=encoding
-        )
+        return probabilities
 
     # ------------------------------------------------------------------ files
 
@@ -323,45 +250,16 @@ class TabularModel:
         save_forest(self.forest, path, compress=True, attachment=attachment)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model written by `save`.
+    def _load_forest(cls, path: str | os.PathLike[str], name: str) -> BaseLACForest:
+        loaded: BaseLACForest = getattr(ensemble, name).load(path)
+        return loaded
 
-        A file written by the `save` of a forest has no column coding. The model then accepts only
-        numbers, as its `notes` say.
-        """
-        name, attachment = read_attachment(path)
-        if name not in _CLASSES:
-            raise ModelFileError(
-                f"{Path(path)} cannot be loaded: it contains a {name}, not a forest"
-            )
-        forest = _CLASSES[name].load(path)
-        if attachment is None or "table" not in attachment:
-            model = cls(forest, TableCoder.of_numbers(_names_of(forest)))
-            model.version = None
-            model.notes = [
-                f"{Path(path)} was saved without a column coding: it accepts only numbers, in the "
-                f"columns {listed(model.coder.feature_names)}"
-            ]
-            return model
-        try:
-            model = cls(forest, TableCoder.from_dict(attachment["table"]))
-        except TableError as error:
-            raise ModelFileError(f"{Path(path)} cannot be loaded: {error}") from error
-        target, version = attachment.get("target"), attachment.get("lacforest")
-        if not (isinstance(target, str) and isinstance(version, str)):
-            raise ModelFileError(f"{Path(path)} cannot be loaded: it has no target or version")
-        if len(model.coder.feature_names) != forest.n_features_in_:
-            raise ModelFileError(
-                f"{Path(path)} cannot be loaded: its column coding has "
-                f"{len(model.coder.feature_names)} features, but its trees {forest.n_features_in_}"
-            )
-        model.target, model.version = target, version
+    def _attach(self, attachment: dict[str, Any], path: str | os.PathLike[str]) -> None:
         with naming_the_file(path):
             if "calibration" in attachment:
-                model.calibrator = decode_calibrator(attachment["calibration"], forest)
+                self.calibrator = decode_calibrator(attachment["calibration"], self.forest)
             if "groups" in attachment:
-                model.groups = decode_groups(attachment["groups"], forest.n_features_in_)
-        return model
+                self.groups = decode_groups(attachment["groups"], self.forest.n_features_in_)
 
 
 def _make_honest(
@@ -386,11 +284,3 @@ def _make_honest(
 def _named(table: NDArray[np.float64], coder: TableCoder) -> Any:
     """The coded table as a frame, without a copy."""
     return load_extra("pandas").DataFrame(table, columns=coder.feature_names, copy=False)
-
-
-def _names_of(forest: BaseLACForest) -> list[str]:
-    """Feature names; X0, X1 and so on, as in an NPZ file, if the forest has none."""
-    names = getattr(forest, "feature_names_in_", None)
-    if names is None:
-        return [f"X{i}" for i in range(forest.n_features_in_)]
-    return [str(name) for name in names]

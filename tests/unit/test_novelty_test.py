@@ -7,10 +7,10 @@ import pytest
 
 from lacforest._coding.coded_table import code_columns
 from lacforest._input.tables import RowStack, by_column
+from lacforest._utils.findings import FALSE_ALARMS
 from lacforest.mixture import RankMixture, diagnose
 from lacforest.mixture._forest_scores import half_scores
 from lacforest.mixture._novelty_test import combine, novelty_p_value, rank_p_value
-from lacforest.mixture.findings import FALSE_ALARMS
 
 
 def coded(*sides):

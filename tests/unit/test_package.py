@@ -78,15 +78,10 @@ def test_import_stays_light():
     assert not heavy & (modules_after("import lacforest") - of_scikit_learn)
 
 
-def test_predict_imports_no_part_of_scikit_learn_that_it_does_not_use():
-    parts = {
-        name.split(".")[1]
-        for name in modules_after("import lacforest.cli._predict")
-        if name.startswith("sklearn.")
-    }
-    slow = {"cluster", "covariance", "decomposition", "ensemble", "isotonic", "linear_model"}
-    slow |= {"metrics", "model_selection", "neighbors", "svm", "tree"}
-    assert not slow & parts
+@pytest.mark.parametrize("command", ["predict", "inspect"])
+def test_commands_that_apply_a_model_import_no_scikit_learn(command):
+    heavy = {"sklearn", "scipy", "joblib"}
+    assert not heavy & modules_after(f"import lacforest.cli._{command}")
 
 
 def test_our_own_files_import_nothing_heavy():

@@ -1,0 +1,35 @@
+"""Tables in the forms that users pass, whatever library they are of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def column_names(table: Any) -> list[str] | None:
+    """Column names of a frame, if all of them are text."""
+    columns = getattr(table, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = list(columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def fill_masked(table: Any) -> Any:
+    """A masked array as a plain one, in which masked values are missing."""
+    if not isinstance(table, np.ma.MaskedArray):
+        return table
+    if table.dtype.kind not in "fiub" or not np.ma.is_masked(table):
+        return table.data
+    floats: Any = table.astype(np.result_type(table.dtype, np.float32))
+    return floats.filled(np.nan)
+
+
+def as_table(table: Any) -> Any:
+    """A frame as it is; nested lists as an array that keeps text and numbers apart."""
+    if hasattr(table, "columns") and not callable(table.columns):
+        return table
+    if isinstance(table, list | tuple):
+        table = np.array(table, dtype=object)
+    return fill_masked(table)
