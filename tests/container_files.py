@@ -18,6 +18,7 @@ _DTYPES = {
     "float64": np.dtype("<f8"),
     "int32": np.dtype("<i4"),
     "int64": np.dtype("<i8"),
+    "uint64": np.dtype("<u8"),
     "bool": np.dtype("?"),
 }
 

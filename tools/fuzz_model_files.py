@@ -34,7 +34,8 @@ MEMORY = 6 << 30
 def forest_mutants(folder: Path, seed: int) -> Callable[[int], bool]:
     """Write and load mutants of forests by number; whether each was rejected."""
     sys.path[:0] = [str(TESTS), str(TESTS / "estimator")]
-    from mutations import is_refused, seeds, write_mutant
+    from mutations import is_refused, write_mutant
+    from seed_files import seeds
 
     warnings.simplefilter("error")
     seed_files, path = seeds(folder), folder / "mutant.lac"

@@ -18,6 +18,8 @@ from lacforest._input.fingerprints import fingerprints
 _RIDGE = 0.5
 _POWER = 0.75
 _LEAST_VARIANCE = 1e-12
+# Squares of larger numbers overflow in distances and variances.
+_MOST_NUMBER = 1e150
 
 
 def as_dense(X: Any, name: str) -> NDArray[np.float64]:
@@ -26,7 +28,17 @@ def as_dense(X: Any, name: str) -> NDArray[np.float64]:
         X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", input_name=name
     )
     dense: NDArray[np.float64] = table.toarray() if sparse.issparse(table) else table
+    _check_distances(dense, name)
     return dense
+
+
+def _check_distances(table: NDArray[np.float64], name: str) -> None:
+    largest = np.fmax.reduce(np.abs(table), axis=None, initial=0.0)
+    if not largest <= _MOST_NUMBER:
+        raise ValueError(
+            f"{name} holds numbers of up to {largest:.3g}, too large for distances between rows: "
+            "replace them, or use another unit"
+        )
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,10 @@ class Whitening:
 
     def apply(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows with missing values filled, mapped."""
-        mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
+        mapped = np.where(np.isnan(mapped), np.inf, mapped)
+        _check_distances(mapped, "X in units of the known classes")
         return mapped
 
 

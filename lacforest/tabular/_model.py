@@ -26,6 +26,7 @@ from lacforest.ensemble.registry import FORESTS
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
 from lacforest.tabular._labels import check_shares
+from lacforest.tabular._plain_forests import coder_of
 from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, TableLike
@@ -153,21 +154,25 @@ class TabularModel:
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))
         set_categories(self.forest, coder)
-        self.groups = self.calibrator = None
+        found: NoveltyCalibrator | None = None
         if self.calibration_size is None:
             self.forest.fit(X, tables.y, X_unlabeled=X_unlabeled)
         else:
-            calibrator = NoveltyCalibrator(
+            found = NoveltyCalibrator(
                 self.forest,
                 calibration_size=self.calibration_size,
                 random_state=self.forest.random_state,
             ).fit(X, tables.y, X_unlabeled=X_unlabeled)
-            calibrator.unlabeled_scores()
-            self.calibrator, self.forest = calibrator, calibrator.estimator_
+            found.unlabeled_scores()
+            self.forest = found.estimator_
         del self.forest.feature_names_in_
-        self.coder, self.target, self.notes = coder, target, coder.notes_
-        self.version = __version__
+        self._keep(coder, target, found)
         return tables
+
+    def _keep(self, coder: TableCoder, target: str, calibrator: NoveltyCalibrator | None) -> None:
+        """Store what belongs to a forest that was fitted just now; groups were of another one."""
+        self.coder, self.target, self.notes = coder, target, coder.notes_
+        self.calibrator, self.groups, self.version = calibrator, None, __version__
 
     def fit_files(
         self,
@@ -219,8 +224,7 @@ class TabularModel:
         with coded_files(coder, places, target, max_memory, folder, encoding) as source:
             set_categories(self.forest, coder)
             fit_source(self.forest, source, max_memory)
-        self.coder, self.target, self.notes = coder, target, coder.notes_
-        self.version = __version__
+        self._keep(coder, target, None)
         return self
 
     def predict(
@@ -336,11 +340,13 @@ class TabularModel:
             )
         forest = _CLASSES[name].load(path)
         if attachment is None or "table" not in attachment:
-            model = cls(forest, TableCoder.of_numbers(_names_of(forest)))
+            model = cls(forest, coder_of(forest))
             model.version = None
+            texts = [name for name, kind in model.coder.kinds.items() if kind == "text"]
+            but = f", but for text in {listed(texts)}" if texts else ""
             model.notes = [
                 f"{Path(path)} was saved without a column coding: it accepts only numbers, in the "
-                f"columns {listed(model.coder.feature_names)}"
+                f"columns {listed(model.coder.feature_names)}{but}"
             ]
             return model
         try:
@@ -348,7 +354,7 @@ class TabularModel:
         except TableError as error:
             raise ModelFileError(f"{Path(path)} cannot be loaded: {error}") from error
         target, version = attachment.get("target"), attachment.get("lacforest")
-        if not (isinstance(target, str) and isinstance(version, str)):
+        if not (isinstance(target, str | None) and isinstance(version, str)):
             raise ModelFileError(f"{Path(path)} cannot be loaded: it has no target or version")
         if len(model.coder.feature_names) != forest.n_features_in_:
             raise ModelFileError(
@@ -386,11 +392,3 @@ def _make_honest(
 def _named(table: NDArray[np.float64], coder: TableCoder) -> Any:
     """The coded table as a frame, without a copy."""
     return load_extra("pandas").DataFrame(table, columns=coder.feature_names, copy=False)
-
-
-def _names_of(forest: BaseLACForest) -> list[str]:
-    """Feature names; X0, X1 and so on, as in an NPZ file, if the forest has none."""
-    names = getattr(forest, "feature_names_in_", None)
-    if names is None:
-        return [f"X{i}" for i in range(forest.n_features_in_)]
-    return [str(name) for name in names]

@@ -115,6 +115,7 @@ def test_a_file_keeps_it(calibrator, tables):
         ({"scores": None}, "scores is not an array"),
         ({"coincidence": 2}, "no valid coincidence"),
         ({"fitted_rows": {"dtype": "<u8", "shape": [0], "bytes": ""}}, "one score per"),
+        ({"fold_known": {"dtype": "<f8", "shape": [0], "bytes": ""}}, "no scores by halves"),
         ({"scores": {"dtype": "<f4", "shape": [0], "bytes": ""}}, "another type or shape"),
     ],
 )

@@ -8,6 +8,7 @@ from scipy.cluster.hierarchy import linkage
 from separate_classes import draw
 
 from lacforest import LACForestClassifier
+from lacforest._model.values import encode_array
 from lacforest.discovery import NewClassGroups
 from lacforest.discovery._merging import WardTree, merge_groups
 from lacforest.discovery.files import decode_groups, encode_groups
@@ -198,8 +199,42 @@ def test_a_file_keeps_space_and_names(known, flagged):
     assert_array_equal(again.labels_, groups.labels_)
     with pytest.raises(ValueError, match="do not match the features"):
         decode_groups(encode_groups(groups), 4)
-    with pytest.raises(ValueError, match="no valid gap"):
-        decode_groups(encode_groups(groups) | {"gap": -1}, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gap": -1}, "no valid gap"),
+        ({"names": "ab"}, "names of groups are not a list of different texts"),
+        ({"names": []}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1", 2]}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1", "new-1"]}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1"]}, "one centroid and one reach per name"),
+        ({"reaches": encode_array(np.array([1.0, -1.0]))}, "a reach of the groups is negative"),
+        ({"known_deviation": encode_array(-np.ones(3))}, "a deviation or a reach"),
+        ({"labels": {"new-3": "egg"}}, "labels of promoted groups do not belong to groups"),
+        ({"labels": {"new-1": []}}, "labels of promoted groups do not belong to groups"),
+        ({"labels": []}, "labels of promoted groups do not belong to groups"),
+    ],
+)
+def test_a_damaged_file_is_refused(known, flagged, change, message):
+    groups = NewClassGroups(2).fit(flagged[0], **known)
+    with pytest.raises(ValueError, match=message):
+        decode_groups(encode_groups(groups) | change, 3)
+    with pytest.raises(ValueError, match="its groups are not a JSON object"):
+        decode_groups([change], 3)
+
+
+def test_numbers_too_large_for_distances(known, flagged):
+    X = flagged[0].copy()
+    X[0, 0] = 1e200
+    with pytest.raises(ValueError, match=r"X holds numbers of up to 1e\+200, too large for dist"):
+        NewClassGroups().fit(X, **known)
+    groups = NewClassGroups(2).fit(flagged[0], **known)
+    stored = encode_groups(groups)
+    stored["matrix"] = encode_array(1e150 * np.eye(3))
+    with pytest.raises(ValueError, match="X in units of the known classes holds numbers of up to"):
+        decode_groups(stored, 3).update(1e9 * flagged[0])
 
 
 def test_merges_of_single_rows_are_those_of_scipy():
