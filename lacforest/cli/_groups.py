@@ -84,7 +84,12 @@ def run(given: argparse.Namespace) -> int:
     if not is_new.any():
         raise TableError(f"no row of {joint_name(places)} is called new: there is nothing to group")
     rows, scores = np.flatnonzero(is_new), ranking_score(model.forest, X)
-    groups = _find(console, given, model, labelled, X[rows], scores[rows])
+    try:
+        groups = _find(console, given, model, labelled, X[rows], scores[rows])
+    except TableError:
+        raise
+    except ValueError as error:
+        raise TableError(f"rows of {joint_name(places)} cannot be grouped: {error}") from error
     _write(writer, frame, rows, scores, groups)
     if given.save is not None:
         model.groups = groups

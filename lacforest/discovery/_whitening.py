@@ -28,11 +28,18 @@ def as_dense(X: Any, name: str) -> NDArray[np.float64]:
         X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", input_name=name
     )
     dense: NDArray[np.float64] = table.toarray() if sparse.issparse(table) else table
-    _check_distances(dense, name)
     return dense
 
 
-def _check_distances(table: NDArray[np.float64], name: str) -> None:
+def as_rows(X: Any, name: str) -> NDArray[np.float64]:
+    """The same, of numbers that distances can be found of."""
+    dense = as_dense(X, name)
+    check_distances(dense, name)
+    return dense
+
+
+def check_distances(table: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if squares of numbers in a table would overflow."""
     largest = np.fmax.reduce(np.abs(table), axis=None, initial=0.0)
     if not largest <= _MOST_NUMBER:
         raise ValueError(
@@ -60,11 +67,10 @@ class Whitening:
     class_means: NDArray[np.float64]
 
     def apply(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows with missing values filled, mapped."""
+        """Rows with missing values filled, mapped; infinite where numbers are too large."""
         with np.errstate(over="ignore", invalid="ignore"):
             mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
-        mapped = np.where(np.isnan(mapped), np.inf, mapped)
-        _check_distances(mapped, "X in units of the known classes")
+        mapped[np.isnan(mapped)] = np.inf
         return mapped
 
 
@@ -102,5 +108,6 @@ def canonical_order(rows: NDArray[np.float64]) -> NDArray[np.intp]:
 
 def distances_to(rows: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance of each row to each centroid, without a table of three dimensions."""
-    columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
+    with np.errstate(over="ignore"):  # too far is far
+        columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
     return np.column_stack(columns) if columns else np.empty((len(rows), 0))
