@@ -44,7 +44,7 @@ def _equal(one: Any, other: Any) -> bool:
         return False
 
 
-def _find_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
+def find_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
     """Rows of y with NaN, None or pandas.NA: values that differ from themselves, and None."""
     if y.dtype.kind != "O":
         return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
@@ -72,7 +72,7 @@ def as_labels(y: Any, warn: bool = False) -> NDArray[Any]:
 
 def check_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Check that labels have one type and that none is missing."""
-    missing = _find_missing(labels)
+    missing = find_missing(labels)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN: {labels[missing][0]!r} among the labels. If it marks "
@@ -104,7 +104,7 @@ def check_exact(labels: NDArray[Any], converted: NDArray[Any]) -> None:
 def find_sentinel(y: NDArray[Any], sentinel: Any) -> NDArray[np.bool_]:
     """Rows of y that are equal to the sentinel. NaN also matches None and pandas.NA."""
     if isinstance(sentinel, Real) and np.isnan(float(sentinel)):
-        return _find_missing(y)
+        return find_missing(y)
     if y.dtype.kind == "O":
         return np.array([label is sentinel or _equal(label, sentinel) for label in y], dtype=bool)
     if isinstance(sentinel, str) != (y.dtype.kind in "US"):
