@@ -18,8 +18,11 @@ from lacforest._input.fingerprints import fingerprints
 _RIDGE = 0.5
 _POWER = 0.75
 _LEAST_VARIANCE = 1e-12
-# Squares of larger numbers overflow in distances and variances.
+# Squares of larger numbers overflow in distances and variances. A column of a smaller range is a
+# constant, so that factors of columns are bounded too.
 _MOST_NUMBER = 1e150
+_LEAST_RANGE = 1e-100
+_MOST_FACTOR = 1e120
 
 
 def as_dense(X: Any, name: str) -> NDArray[np.float64]:
@@ -73,6 +76,14 @@ class Whitening:
         mapped[np.isnan(mapped)] = np.inf
         return mapped
 
+    def is_bounded(self) -> bool:
+        """Whether rows of usual numbers are mapped to numbers that distances can be found of."""
+        if not np.abs(self.matrix).max(initial=0.0) <= _MOST_FACTOR:
+            return False
+        with np.errstate(over="ignore"):
+            parts = np.abs(self.fill[:, None] * self.matrix)
+        return bool(max(parts.max(initial=0.0), np.abs(self.class_means).max()) <= _MOST_NUMBER)
+
 
 def find_whitening(
     X: NDArray[np.float64], codes: NDArray[np.intp], flagged: NDArray[np.float64]
@@ -89,7 +100,7 @@ def find_whitening(
     fill[with_value] = np.nanmedian(X[:, with_value], axis=0)
     X, flagged = np.where(np.isnan(X), fill, X), np.where(np.isnan(flagged), fill, flagged)
     scale = np.ptp(np.concatenate([X, flagged]), axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > _LEAST_RANGE, scale, 1.0)
     means = np.array([X[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
     spread = (X - means[codes]) / scale
     covariance = LedoitWolf(assume_centered=True).fit(spread).covariance_

@@ -11,7 +11,7 @@ from lacforest._model.values import decode_array, decode_labels, encode_array, e
 from lacforest.discovery._description import ColumnSummary
 from lacforest.discovery._groups import NewClassGroups
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._whitening import Whitening
+from lacforest.discovery._whitening import Whitening, check_distances
 
 
 def encode_groups(groups: NewClassGroups) -> dict[str, Any]:
@@ -56,6 +56,9 @@ def decode_groups(stored: Any, n_features: int) -> NewClassGroups:
     )
     if any(array.shape != shape for array, shape in shapes):
         raise ModelFileError("the groups do not match the features")
+    if not groups._whitening.is_bounded():
+        raise ModelFileError("the groups hold numbers too large for distances between rows")
+    check_distances(centroids, "centroids")
     if (groups._known_columns.deviation < 0).any() or (reaches < 0).any():
         raise ModelFileError("a deviation or a reach of the groups is negative")
     if (

@@ -231,10 +231,37 @@ def test_numbers_too_large_for_distances(known, flagged):
     with pytest.raises(ValueError, match=r"X holds numbers of up to 1e\+200, too large for dist"):
         NewClassGroups().fit(X, **known)
     groups = NewClassGroups(2).fit(flagged[0], **known)
-    stored = encode_groups(groups)
-    stored["matrix"] = encode_array(1e150 * np.eye(3))
+    assert groups.is_far(X)[0]
+    assert groups.predict(X)[0] == -1
+    stored = encode_groups(groups) | {"matrix": encode_array(1e110 * np.eye(3))}
     with pytest.raises(ValueError, match="X in units of the known classes holds numbers of up to"):
-        decode_groups(stored, 3).update(1e9 * flagged[0])
+        decode_groups(stored, 3).update(1e60 * flagged[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"matrix": 1e130 * np.eye(3)}, "the groups hold numbers too large for distances"),
+        ({"matrix": 1e90 * np.eye(3), "fill": 1e90 * np.ones(3)}, "numbers too large for dist"),
+        ({"class_means": 1e200 * np.ones((2, 3))}, "the groups hold numbers too large for dist"),
+        ({"centroids": 1e200 * np.ones((2, 3))}, r"centroids holds numbers of up to 1e\+200"),
+    ],
+)
+def test_a_file_of_numbers_too_large_for_distances(known, flagged, change, message):
+    stored = encode_groups(NewClassGroups(2).fit(flagged[0], **known))
+    stored |= {name: encode_array(array) for name, array in change.items()}
+    with pytest.raises(ValueError, match=message):
+        decode_groups(stored, 3)
+
+
+def test_a_column_of_hardly_any_range_is_a_constant(known, flagged):
+    def with_column(X):
+        return np.column_stack([X, np.arange(len(X)) * 1e-200])
+
+    labeled = known | {"X_labeled": with_column(known["X_labeled"])}
+    groups = NewClassGroups(2).fit(with_column(flagged[0]), **labeled)
+    assert_array_equal(groups.labels_, NewClassGroups(2).fit(flagged[0], **known).labels_)
+    decode_groups(encode_groups(groups), 4)
 
 
 def test_merges_of_single_rows_are_those_of_scipy():
