@@ -165,6 +165,7 @@ def test_a_promoted_class_is_called_by_its_name(known):
         ({"new-9": "x"}, [0], "there is no group 'new-9': the groups are new-1, new-2"),
         ({"new-1": "x"}, [], "rows is empty"),
         ({"new-1": "x"}, [90], "rows must lie between 0 and 89"),
+        ({"new-1": "x"}, [0, -1], "rows must lie between 0 and 89"),
         ({"new-1": "x"}, range(90), "belongs to group 'new-2', which names does not mention"),
     ],
 )
@@ -262,6 +263,22 @@ def test_a_column_of_hardly_any_range_is_a_constant(known, flagged):
     groups = NewClassGroups(2).fit(with_column(flagged[0]), **labeled)
     assert_array_equal(groups.labels_, NewClassGroups(2).fit(flagged[0], **known).labels_)
     decode_groups(encode_groups(groups), 4)
+
+
+def test_the_tree_is_built_of_the_surest_rows(known):
+    X, z = draw(np.random.default_rng(1), c=60, d=15)
+    scores = np.where(z == "c", 0.9, 0.1) + 0.01 * np.random.default_rng(2).random(len(z))
+    assert_array_equal(NewClassGroups().fit(X, score=scores, **known).group_sizes_, [75])
+    assert_array_equal(NewClassGroups().fit(X, score=-scores, **known).group_sizes_, [60, 15])
+
+
+def test_a_few_far_rows_are_no_group():
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    rows[:2] += 100.0
+    tree = WardTree.of(rows)
+    assert tree.split(20.0, 3, 10).tolist() == [-1] * 2 + [0] * 28
+    assert sorted(set(tree.split(20.0, 2, 10))) == [0, 1]
+    assert set(tree.split(20.0, 2, 1)) == {0}
 
 
 def test_merges_of_single_rows_are_those_of_scipy():
