@@ -9,7 +9,7 @@ from separate_classes import draw
 
 from lacforest import LACForestClassifier
 from lacforest._model.values import encode_array
-from lacforest.discovery import NewClassGroups
+from lacforest.discovery import NewClassGroups, _groups
 from lacforest.discovery._merging import WardTree, merge_groups
 from lacforest.discovery.files import decode_groups, encode_groups
 
@@ -57,6 +57,14 @@ def test_row_order_changes_nothing(known, flagged):
     assert_array_equal(order[second.medoids_], first.medoids_)
 
 
+def test_the_rows_of_a_large_tree_do_not_depend_on_their_order(known, flagged, monkeypatch):
+    monkeypatch.setattr(_groups, "_MOST_ROWS", 30)
+    X, _ = flagged
+    order = np.random.default_rng(2).permutation(len(X))
+    first, second = (NewClassGroups(5).fit(rows, **known) for rows in (X, X[order]))
+    assert_array_equal(second.labels_, first.labels_[order])
+
+
 def test_units_change_nothing(known, flagged):
     X, _ = flagged
     scale, shift = np.array([1000.0, 0.01, 3.0]), np.array([5.0, -2.0, 0.0])
@@ -83,6 +91,17 @@ def test_missing_values_and_constant_columns(known, flagged):
     assert np.isfinite(groups.centroids_).all()
     complete = ~np.isnan(X[:, 0])
     assert_array_equal((groups.labels_ == 0)[complete], (z == "c")[complete])
+
+
+def test_a_missing_value_is_no_distance(known, flagged):
+    # Column 2 has the same mean in known rows and in group c, far from zero.
+    shift = np.array([0.0, 0.0, 1000.0])
+    labeled = known | {"X_labeled": known["X_labeled"] + shift}
+    rows, z = flagged[0] + shift, flagged[1]
+    groups = NewClassGroups(2).fit(rows, **labeled)
+    gap = rows[z == "c"].copy()
+    gap[:, 2] = np.nan
+    assert (groups.predict(gap) == 0).mean() > 0.9
 
 
 def test_predict_and_far_rows(known, flagged):
