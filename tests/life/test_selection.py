@@ -88,6 +88,12 @@ def test_fewest_rows(max_fpr, confidence):
     assert largest_rank(fewest - 1, max_fpr, confidence) == 0
 
 
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_rates_below_any_table(confidence):
+    assert largest_rank(100, 1e-320, confidence) == 0
+    assert 10**14 < fewest_rows(1e-320, confidence) < 10**17
+
+
 def test_known_rows_expected_among_the_selected():
     p_values = np.array([0.01, 0.02, 0.3, 0.5, 0.9])
     selected = p_values < 0.1
