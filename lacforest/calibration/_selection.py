@@ -11,7 +11,6 @@ from scipy.stats import beta
 
 from lacforest._input.parameters import is_real
 
-
 # Rates below need more rows than any table has; numbers of rows stay finite.
 _LEAST_RATE = 1e-15
 

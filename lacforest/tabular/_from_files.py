@@ -111,15 +111,15 @@ def coded_files(
     try:
         has_missing = np.zeros(len(bins), dtype=bool)
         first = 0
-        for table, n_own in ((labeled, found.n_labeled), (unlabeled, found.n_unlabeled)):
+        for own, n_own in ((labeled, found.n_labeled), (unlabeled, found.n_unlabeled)):
             end = first + n_own
-            for name, piece in table.pieces(without=[target]):
+            for name, piece in own.pieces(without=[target]):
                 if first + len(piece) > end:
-                    raise _changed(table.name, n_own)
+                    raise _changed(own.name, n_own)
                 has_missing |= file.write(first, coder.encode(piece, source=name), bins)
                 first += len(piece)
             if first != end:
-                raise _changed(table.name, n_own)
+                raise _changed(own.name, n_own)
         # Codes of one byte hold no more categories; columns with more are cut as numbers.
         n_categories = [n if n <= MOST_BINS else 0 for n in coder.n_categories]
         table = StoredTable(file.codes, bins, has_missing.tolist(), tuple(n_categories))
