@@ -135,9 +135,11 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[""], help="texts that names must hold")
     parser.add_argument("--smallest", type=int, default=0, help="smallest size")
     parser.add_argument("--largest", type=int, help="largest size, in steps of ten")
+    parser.add_argument("--sizes", type=int, nargs="+", help="these sizes, in ascending order")
     parser.add_argument("--budget", type=float, default=60.0, help="CPU seconds of a call")
     arguments = parser.parse_args()
     sizes = [size for size in SIZES[arguments.along] if size >= arguments.smallest]
+    sizes = arguments.sizes or sizes
     while arguments.largest and sizes[-1] < arguments.largest:
         sizes = [*sizes, 10 * sizes[-1]]
     print(f"{'':42s} {arguments.along:>9s}   seconds  exp        MB  exp")

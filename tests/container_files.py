@@ -19,6 +19,7 @@ _DTYPES = {
     "int32": np.dtype("<i4"),
     "int64": np.dtype("<i8"),
     "uint8": np.dtype("u1"),
+    "uint64": np.dtype("<u8"),
     "bool": np.dtype("?"),
 }
 

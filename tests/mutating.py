@@ -1,8 +1,11 @@
 """Random changes to bytes, JSON values and arrays."""
 
+import contextlib
 import copy
 
 import numpy as np
+
+from lacforest._model.values import decode_array, encode_array
 
 INTERESTING = [
     *(None, True, False, 0, 1, -1, 2, 3, 7, 63, 64, 255, 1e-300, 0.5, -0.5, 1.0, 1.5, 1e308),
@@ -65,6 +68,10 @@ def change_value(rng, header):
     container, key = pick(rng, slots)
     kind = rng.integers(6)
     value = container[key]
+    if kind > 2 and isinstance(value, dict) and set(value) == {"dtype", "shape", "bytes"}:
+        with contextlib.suppress(TypeError, ValueError):  # of an array that was changed before
+            container[key] = _change_encoded(rng, value)
+        return
     if kind == 0:
         del container[key]
     elif kind == 1:
@@ -77,6 +84,13 @@ def change_value(rng, header):
         container[key] = value + pick(rng, [-64, -1, 1, 64, 0.5, -value])
     else:
         container[key] = copy.deepcopy(pick(rng, INTERESTING))
+
+
+def _change_encoded(rng, value):
+    """Change an array that JSON holds in the form of `encode_array`."""
+    arrays = {"": decode_array(value, "", np.dtype(value["dtype"]).type, len(value["shape"]))}
+    change_array(rng, arrays)
+    return encode_array(arrays[""])
 
 
 def change_array(rng, arrays):
@@ -103,9 +117,8 @@ def change_array(rng, arrays):
             target.flat[one] = target.flat[other]
         elif kind == 6:
             with np.errstate(all="ignore"):
-                target.flat[int(rng.integers(target.size))] += target.dtype.type(
-                    pick(rng, [1] if target.dtype.kind in "bu" else [1, -1])
-                )
+                steps = [1, -1] if target.dtype.kind in "if" else [1]
+                target.flat[int(rng.integers(target.size))] += target.dtype.type(pick(rng, steps))
         else:
             number = np.array([pick(rng, NUMBERS)])
             with np.errstate(all="ignore"):

@@ -33,6 +33,34 @@ def _(problem: Problem) -> Ready:
     return lambda: small_forest(LACExtraTreesClassifier).fit(**problem.fit)
 
 
+@call("LACExtraTreesClassifier.fit, theta estimated")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACExtraTreesClassifier
+
+    return lambda: small_forest(LACExtraTreesClassifier, theta="auto").fit(**problem.fit)
+
+
+def _register_with_options() -> None:
+    def prepare(options: dict[str, Any]) -> Callable[[Problem], Ready]:
+        def ready(problem: Problem) -> Ready:
+            from lacforest import LACForestClassifier
+
+            fit = dict(problem.fit)
+            if "categorical_features" in options:
+                # As many categories as a tenth of the rows, at most what a column may have.
+                for name in ("X", "X_unlabeled"):
+                    fit[name] = problem.in_categories(fit[name])
+            return lambda: small_forest(LACForestClassifier, **options).fit(**fit)
+
+        return ready
+
+    CALLS["LACForestClassifier.fit, categories"] = prepare({"categorical_features": [0]})
+    CALLS["LACForestClassifier.fit, oob_score"] = prepare({"oob_score": True, "bootstrap": True})
+
+
+_register_with_options()
+
+
 def _register_baselines() -> None:
     def prepare(name: str) -> Callable[[Problem], Ready]:
         def ready(problem: Problem) -> Ready:
@@ -320,3 +348,45 @@ def _(problem: Problem) -> Ready:
         folder.cleanup()
 
     return call
+
+
+# ---------------------------------------------------------------------------- after the fit
+
+
+@call("adapt")
+def _(problem: Problem) -> Ready:
+    forest, batch = problem.forest, problem.U
+    return lambda: forest.adapt(batch)
+
+
+@call("NoveltyCalibrator.fit and select")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACForestClassifier
+    from lacforest.calibration import NoveltyCalibrator
+
+    calibrator = NoveltyCalibrator(small_forest(LACForestClassifier), random_state=0)
+
+    def call() -> None:
+        calibrator.fit(**problem.fit)
+        calibrator.select_unlabeled(fdr=0.1)
+
+    return call
+
+
+@call("NewClassGroups.fit and describe")
+def _(problem: Problem) -> Ready:
+    from lacforest.discovery import NewClassGroups
+
+    flagged, X, y = problem.U, problem.X, problem.y
+    return lambda: NewClassGroups().fit(flagged, X_labeled=X, y_labeled=y).describe()
+
+
+@call("TabularModel.fit_predict")
+def _(problem: Problem) -> Ready:
+    from lacforest import LACForestClassifier
+    from lacforest.tabular import TabularModel
+
+    frame = problem.frame
+    deployed = frame.drop(columns="kind")
+    model = TabularModel(small_forest(LACForestClassifier))
+    return lambda: model.fit_predict(frame, "kind", deployed)

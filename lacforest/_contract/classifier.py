@@ -144,6 +144,16 @@ class AugmentedClassifierMixin(WithClasses, ClassifierMixin):
                 "class: pass X_unlabeled to fit, or mark rows by unlabeled_label"
             )
 
+    def _class_shares(self) -> NDArray[np.float64]:
+        """Shares of all classes in the unlabelled rows of the fit, the new one last."""
+        self._check_has_new_class()
+        if self.known_shares_ is None or self.theta_ is None:
+            raise ValueError(
+                f"this {type(self).__name__} comes from a file of an older version, which has no "
+                "shares of known classes: fit it again"
+            )
+        return np.append((1.0 - self.theta_) * self.known_shares_, self.theta_)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         values = {field.name: getattr(tags, field.name) for field in fields(Tags)}

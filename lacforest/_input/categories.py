@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._utils.frames import as_table, column_names
+from lacforest._utils.frames import as_table, column_names, find_missing
 from lacforest._utils.printable import shown
 
 # Two bytes per code, one code for missing values.
@@ -106,6 +106,18 @@ def where_is(table: Any, feature: int, name: str) -> str:
 
 def read_levels(table: Any, feature: int, where: str) -> ColumnLevels:
     """Distinct values of a column that are text or numbers; `where` names it in messages."""
+    try:
+        values, codes, is_declared = _find_levels(table, feature)
+    except TypeError as error:  # of values that have no hash
+        raise ValueError(
+            f"{where} has categories that are neither all text nor all numbers ({error}): convert "
+            "them to text"
+        ) from error
+    return ColumnLevels(_checked_levels(values, where, is_declared), codes)
+
+
+def _find_levels(table: Any, feature: int) -> tuple[NDArray[Any], NDArray[np.intp], bool]:
+    """Distinct values, the place of each row's value, whether a type declares them."""
     is_declared = False
     if hasattr(table, "iloc"):
         column = table.iloc[:, feature]
@@ -124,7 +136,7 @@ def read_levels(table: Any, feature: int, where: str) -> ColumnLevels:
             is_declared = str(column_types(table)[feature]).lower().startswith(("categor", "enum"))
             column = np.array(table[:, feature].to_list(), dtype=object)
         values, codes = _factorize(column)
-    return ColumnLevels(_checked_levels(values, where, is_declared), codes)
+    return values, codes, is_declared
 
 
 def _factorize(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -148,8 +160,8 @@ def _factorize(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     places: dict[Any, int] = {}
     codes = np.array(
         [
-            -1 if value is None or value != value else places.setdefault(value, len(places))
-            for value in column.tolist()
+            -1 if is_missing else places.setdefault(value, len(places))
+            for value, is_missing in zip(column.tolist(), find_missing(column), strict=True)
         ],
         dtype=np.intp,
     )
@@ -164,7 +176,7 @@ def _checked_levels(values: NDArray[Any], where: str, is_declared: bool) -> NDAr
     if not is_number and all(isinstance(value, str) for value in values):
         return np.array([str(value) for value in values], dtype=object)
     is_number = is_number or all(
-        isinstance(value, int | float | np.number | np.bool_) for value in values
+        isinstance(value, int | float | np.integer | np.floating | np.bool_) for value in values
     )
     if not is_number:
         odd = next(value for value in values if not isinstance(value, str))
@@ -175,6 +187,12 @@ def _checked_levels(values: NDArray[Any], where: str, is_declared: bool) -> NDAr
     numbers = values.astype(np.float64)
     if np.isinf(numbers).any():
         raise ValueError(f"{where} has an infinite category: replace it")
+    # Of whole numbers beyond, neighbours become one number.
+    if values.dtype.kind in "iuO" and (np.abs(numbers) > _MOST_NUMBER).any():
+        raise ValueError(
+            f"{where} has categories beyond 2**53, some of which become the same number: convert "
+            "them to text"
+        )
     if not is_declared:
         wrong = numbers[~((numbers >= 0) & (numbers <= _MOST_NUMBER) & (numbers % 1 == 0))]
         if len(wrong):

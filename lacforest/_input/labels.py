@@ -15,20 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.parameters import MAX_WEIGHT, is_real
 from lacforest._utils.classes import Labels
-
-
-def _equal(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except (TypeError, ValueError):  # pandas.NA is neither equal nor different
-        return False
-
-
-def _find_missing(y: NDArray[Any]) -> NDArray[np.bool_]:
-    """Rows of y with NaN, None or pandas.NA: values that differ from themselves, and None."""
-    if y.dtype.kind != "O":
-        return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
-    return np.array([label is None or not _equal(label, label) for label in y], dtype=bool)
+from lacforest._utils.frames import are_equal, find_missing
 
 
 def reject_masked(values: Any, name: str) -> None:
@@ -52,7 +39,7 @@ def as_labels(y: Any, warn: bool = False) -> NDArray[Any]:
 
 def check_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Check that labels have one type and that none is missing."""
-    missing = _find_missing(labels)
+    missing = find_missing(labels)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN: {labels[missing][0]!r} among the labels. If it marks "
@@ -84,9 +71,11 @@ def check_exact(labels: NDArray[Any], converted: NDArray[Any]) -> None:
 def find_sentinel(y: NDArray[Any], sentinel: Any) -> NDArray[np.bool_]:
     """Rows of y that are equal to the sentinel. NaN also matches None and pandas.NA."""
     if isinstance(sentinel, Real) and np.isnan(float(sentinel)):
-        return _find_missing(y)
+        return find_missing(y)
     if y.dtype.kind == "O":
-        return np.array([label is sentinel or _equal(label, sentinel) for label in y], dtype=bool)
+        return np.array(
+            [label is sentinel or are_equal(label, sentinel) for label in y], dtype=bool
+        )
     if isinstance(sentinel, str) != (y.dtype.kind in "US"):
         return np.zeros(len(y), dtype=bool)
     return np.asarray(y == sentinel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -281,16 +281,41 @@ def _check_sets(forest: ForestArrays) -> None:
         "its sets of categories are of another forest",
     )
     _require((sets.is_categorical <= 1).all(), "a feature is neither categorical nor not")
-    inner = forest.nodes["left"] >= 0
-    split = split_features(forest.nodes["feature"]) * inner
-    on_categories = np.flatnonzero(inner & (sets.is_categorical[split] == 1))
-    tree = np.searchsorted(forest.tree_start, on_categories, side="right") - 1
-    place = forest.nodes["threshold"][on_categories]
+    tree, _, place = _nodes_on_categories(forest)
     room = np.diff(sets.tree_start)[tree]
     _require(
         ((place >= 0) & (place < room) & (place == np.floor(place))).all(),
         "a set of categories is not there",
     )
-    header = sets.words[sets.tree_start[tree] + place.astype(np.int64)]
-    size = (header >> np.uint64(32)).astype(np.int64)
+    _, size = _first_and_size(sets.words[sets.tree_start[tree] + place.astype(np.int64)])
     _require((place + 1 + size <= room).all(), "a set of categories is not there")
+
+
+def check_members(forest: ForestArrays, n_categories: Sequence[int]) -> None:
+    """Raise ValueError unless the sets of a valid forest hold codes of categories alone."""
+    sets = forest.sets
+    if sets is None:
+        return
+    tree, feature, place = _nodes_on_categories(forest)
+    at = sets.tree_start[tree] + place.astype(np.int64)
+    first, size = _first_and_size(sets.words[at])
+    # Categories that the last word has room for; where it is full, nothing lies beyond them.
+    n_here = np.array(n_categories)[feature] - 64 * (first + size - 1)
+    beyond = np.where(n_here < 64, sets.words[at + size] >> n_here.astype(np.uint64), 0)
+    _require(((size > 0) & (n_here > 0) & (beyond == 0)).all(), "a set holds what is no category")
+
+
+def _nodes_on_categories(forest: ForestArrays) -> tuple[NDArray[Any], ...]:
+    """Tree and feature of each node that splits categories, and the place of its set."""
+    assert forest.sets is not None
+    inner = forest.nodes["left"] >= 0
+    split = split_features(forest.nodes["feature"]) * inner
+    nodes = np.flatnonzero(inner & (forest.sets.is_categorical[split] == 1))
+    tree = np.searchsorted(forest.tree_start, nodes, side="right") - 1
+    return tree, split[nodes], forest.nodes["threshold"][nodes]
+
+
+def _first_and_size(headers: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first word of each set and its number of words."""
+    size = (headers >> np.uint64(32)).astype(np.int64)
+    return (headers & np.uint64(2**32 - 1)).astype(np.int64), size

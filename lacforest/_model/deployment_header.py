@@ -12,6 +12,9 @@ from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_floats
 from lacforest._utils.findings import LEVELS, Finding
 
+# Wider than the factors of any batch; products of votes and factors neither vanish nor overflow.
+_FACTORS = (1e-6, 1e6)
+
 
 def encode_deployment(estimator: Any) -> dict[str, Any] | None:
     """Shares of known classes and findings of the fit; None where there is no new class."""
@@ -91,7 +94,8 @@ def restore_adaptation(estimator: Any, stored: Any) -> None:
     n_classes = len(estimator.classes_)
     factors = decode_floats(stored["class_factors"], "class_factors")
     shares = decode_floats(stored["fitted_shares"], "fitted_shares")
-    if factors.shape != (n_classes,) or (factors <= 0).any():
+    low, high = _FACTORS
+    if factors.shape != (n_classes,) or (factors < low).any() or (factors > high).any():
         raise ModelFileError("class_factors are not one positive number per class")
     if shares.shape != (n_classes,) or (shares < 0).any() or abs(shares.sum() - 1.0) > 1e-6:
         raise ModelFileError("fitted_shares do not belong to the classes")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._input.categories import TableCategories
-from lacforest._model.arrays import ForestArrays
+from lacforest._model.arrays import ForestArrays, check_members
 from lacforest._model.category_header import decode_categories, encode_categories
 from lacforest._model.classifier_header import (
     classifier_header,
@@ -262,6 +262,8 @@ def _rebuild_forest(
         sets=sets,
     )
     forest.validate()
+    if categories is not None:
+        check_members(forest, categories.n_categories)
     return forest
 
 

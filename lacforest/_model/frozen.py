@@ -27,6 +27,7 @@ class FrozenTrees(WithClasses):
     n_jobs: int | None
 
     theta_: float | None
+    n_features_in_: int
     n_labeled_: float
     unlabeled_score_: NDArray[np.float64]
 

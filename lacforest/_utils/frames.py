@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def column_names(table: Any) -> list[str] | None:
@@ -33,3 +34,18 @@ def as_table(table: Any) -> Any:
     if isinstance(table, list | tuple):
         table = np.array(table, dtype=object)
     return fill_masked(table)
+
+
+def are_equal(one: Any, other: Any) -> bool:
+    """Whether two values are equal; pandas.NA is not, not even to itself."""
+    try:
+        return bool(one == other)
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor different
+        return False
+
+
+def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Places of NaN, None or pandas.NA: values that differ from themselves, and None."""
+    if values.dtype.kind != "O":
+        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    return np.array([label is None or not are_equal(label, label) for label in values], dtype=bool)

@@ -29,6 +29,11 @@ def ink() -> Any:
     return mpl.rcParams["text.color"]
 
 
+def plain(text: Any) -> str:
+    """A name that matplotlib shows as it is: text between dollar signs would be a formula."""
+    return str(text).replace("$", r"\$")
+
+
 def class_colors(n_known: int) -> list[Any]:
     """One colour per known class; shades of one colour map if there are many."""
     if n_known <= len(_CLASS_COLORS):

@@ -392,7 +392,7 @@ class NoveltyCalibrator(BaseEstimator):
         check_rate("fdr", fdr)
         n_rows = len(self.calibration_scores_)
         if self.theta_ > 0 and (n_rows + 1) * fdr * self.theta_ < 1:
-            needed = int(np.ceil(1.0 / (fdr * self.theta_))) - 1
+            needed = fewest_rows(fdr * self.theta_, None)
             warn_user(
                 f"fdr={fdr:g} with about {self.theta_:.1%} new rows needs some {needed} "
                 f"calibration rows, but there are {n_rows}: few or no rows will be selected",

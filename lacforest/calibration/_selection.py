@@ -11,6 +11,9 @@ from scipy.stats import beta
 
 from lacforest._input.parameters import is_real
 
+# Rates below need more rows than any table has; numbers of rows stay finite.
+_LEAST_RATE = 1e-15
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -105,6 +108,7 @@ def largest_rank(n_calibration: int, max_fpr: float, confidence: float | None) -
 
 def fewest_rows(max_fpr: float, confidence: float | None) -> int:
     """Calibration rows that are needed before any row can be flagged."""
+    max_fpr = max(max_fpr, _LEAST_RATE)
     if confidence is None:
         return int(np.ceil(1.0 / max_fpr - 1e-9)) - 1
     return int(np.ceil(np.log1p(-confidence) / np.log1p(-max_fpr)))

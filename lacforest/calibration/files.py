@@ -39,6 +39,8 @@ def decode_calibrator(stored: Any, estimator: Any) -> NoveltyCalibrator:
     if not isinstance(coincidence, int | float) or not 0 <= coincidence <= 1:
         raise ModelFileError("the calibration has no valid coincidence")
     scores, p_values = arrays["scores"], arrays["fold_p_values"]
+    if not len(arrays["fold_known"]):
+        raise ModelFileError("the calibration has no scores by halves")
     if not len(scores) or (np.diff(scores) < 0).any():
         raise ModelFileError("the calibration scores are not in ascending order")
     if not len(fitted_rows) == len(arrays["fold_unlabeled"]) == len(p_values) > 0:

@@ -22,13 +22,15 @@ from lacforest.discovery import NewClassGroups
 from lacforest.tabular import TableError, TabularModel, read_table
 from lacforest.tabular.places import Place, joint_name
 
-GROUP, LABEL, ROW = "group", "label", "row"
+GROUP, LABEL, ROW, SCORE = "group", "label", "row", "novelty_score"
+# Columns of a table that have such a name are written with this before it.
+OWN_COLUMNS, PREFIX = (ROW, GROUP, SCORE, LABEL), "table."
 
 _EXAMPLES = """\
 The output has the rows that the model calls new: row number, group, novelty score, an empty column
 "label" for you to fill in, and the columns of the table. In each group the most typical rows come
-first. Texts that a spreadsheet would evaluate are preceded by an apostrophe; lacforest promote
-removes it again.
+first. Texts that a spreadsheet would evaluate are preceded by an apostrophe, and names of columns
+that the output has itself by "table."; lacforest promote removes both again.
 
 The number of groups is a guess: groups may be parts of one class.
 
@@ -84,7 +86,12 @@ def run(given: argparse.Namespace) -> int:
     if not is_new.any():
         raise TableError(f"no row of {joint_name(places)} is called new: there is nothing to group")
     rows, scores = np.flatnonzero(is_new), ranking_score(model.forest, X)
-    groups = _find(console, given, model, labelled, X[rows], scores[rows])
+    try:
+        groups = _find(console, given, model, labelled, X[rows], scores[rows])
+    except TableError:
+        raise
+    except ValueError as error:
+        raise TableError(f"rows of {joint_name(places)} cannot be grouped: {error}") from error
     _write(writer, frame, rows, scores, groups)
     if given.save is not None:
         model.groups = groups
@@ -142,13 +149,12 @@ def _write(
         {
             ROW: chosen + 1,
             GROUP: [groups.group_names_[g] for g in groups.labels_[order]],
-            "novelty_score": np.clip(scores[chosen], 0.0, 1.0),
+            SCORE: np.clip(scores[chosen], 0.0, 1.0),
             LABEL: "",
         }
     )
     for name in frame.columns:
-        if name not in found.columns:
-            found[name] = frame[name].to_numpy()[chosen]
+        found[PREFIX + name if name in OWN_COLUMNS else name] = frame[name].to_numpy()[chosen]
     with writer.open() as write:
         write(found)
 

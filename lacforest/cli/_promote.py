@@ -10,7 +10,7 @@ from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
 from lacforest.cli._batches import load_model
 from lacforest.cli._console import Console, table_of
-from lacforest.cli._groups import GROUP, LABEL
+from lacforest.cli._groups import GROUP, LABEL, OWN_COLUMNS, PREFIX
 from lacforest.cli._output import TableWriter, check_output, with_formula
 from lacforest.discovery import next_shares
 from lacforest.tabular import TableError, read_table
@@ -92,7 +92,9 @@ def run(given: argparse.Namespace) -> int:
     left = sorted(set(labels) & set(groups[GROUP]))
     if left:
         raise TableError(f"group {left[0]!r} has no label: add --name {left[0]}=LABEL")
-    own = verified.drop(columns=[LABEL]).assign(**{given.target: labels})
+    own = verified.drop(columns=[name for name in OWN_COLUMNS if name in verified.columns])
+    own = own.rename(columns={PREFIX + name: name for name in OWN_COLUMNS})
+    own = own.assign(**{given.target: labels})
     columns = [name for name in labelled.columns if name in own.columns]
     joined = load_extra("pandas").concat([labelled, own[columns]], ignore_index=True)
     with writer.open() as write:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from lacforest._utils.atomic import atomic_file
 from lacforest._utils.extras import load_extra
+from lacforest._utils.file_lock import LockedError, locked
 from lacforest.cli import _arguments
 from lacforest.cli._adapt import batch_facts, batch_lines
 from lacforest.cli._batches import load_model, read_batch
@@ -17,8 +20,11 @@ from lacforest.cli._console import Console, table_of
 from lacforest.cli._output import OutputError, check_output, writing
 from lacforest.cli._tables import find_tables
 from lacforest.inspection import draw_history
+from lacforest.tabular.places import Place
 
 ALARM = 3
+_NUMBERS = ("rows", "theta", "theta_low", "theta_high", "theta_before")
+_FIGURES = (".png", ".svg", ".pdf")
 
 _EXAMPLES = """\
 The history has one row per table. Tables that it has already, by their names, are not read again.
@@ -57,10 +63,21 @@ def run(given: argparse.Namespace) -> int:
     if given.figure is not None:
         load_extra("matplotlib")
         check_output(given.figure, inputs)
-    before: list[dict[str, Any]] = []
-    if given.history is not None:
-        check_output(given.history, inputs)
-        before = _read(given.history)
+        if given.figure.suffix.lower() not in _FIGURES:
+            raise OutputError(f"{given.figure}: the name must end in .png, .svg or .pdf")
+    if given.history is None:
+        return _watch(console, given, batches)
+    check_output(given.history, inputs)
+    try:
+        # Two runs at once would each write the history without the rows of the other.
+        with locked(given.history):
+            return _watch(console, given, batches)
+    except LockedError as error:
+        raise OutputError(str(error)) from None
+
+
+def _watch(console: Console, given: argparse.Namespace, batches: Sequence[Place]) -> int:
+    before = [] if given.history is None else _read(given.history)
     model = load_model(console, given)
     seen = {entry["table"] for entry in before}
     found, lines = [], []
@@ -96,18 +113,26 @@ def _flat(entry: dict[str, Any]) -> dict[str, Any]:
 def _read(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    with open(path, encoding="utf-8", newline="") as file:
-        entries = list(csv.DictReader(file))
-    numbers = ("rows", "theta", "theta_low", "theta_high", "theta_before")
-    for entry in entries:
-        try:
-            for key in entry:
-                if key in numbers or key.startswith("share_"):
-                    entry[key] = float(entry[key])
-            entry["table"], entry["alarms"]
-        except (KeyError, TypeError, ValueError) as error:
-            raise OutputError(f"{path} is not a history of lacforest watch") from error
-    return entries
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return [_checked(entry) for entry in csv.DictReader(file)]
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise OutputError(f"{path} is not a history of lacforest watch") from error
+
+
+def _checked(entry: dict[str, Any]) -> dict[str, Any]:
+    """A row of a history, with its numbers."""
+    if None in entry or None in entry.values():
+        raise ValueError("a row has another number of cells than the header")
+    entry["table"], entry["alarms"]
+    # A class that only later models know has no share in this row.
+    shares = {key: cell for key, cell in entry.items() if key.startswith("share_")}
+    rest = {key: cell for key, cell in entry.items() if key not in shares}
+    numbers = {key: entry[key] for key in _NUMBERS} | {k: v for k, v in shares.items() if v}
+    found = {key: float(cell) for key, cell in numbers.items()}
+    if not all(map(math.isfinite, found.values())):
+        raise ValueError("a number is not finite")
+    return rest | found
 
 
 def _write(path: Path, history: list[dict[str, Any]]) -> None:

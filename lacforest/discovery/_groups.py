@@ -18,7 +18,9 @@ from lacforest.discovery._naming import NamedCentroids
 from lacforest.discovery._promotion import check_verified, next_shares
 from lacforest.discovery._whitening import (
     as_dense,
+    as_rows,
     canonical_order,
+    check_distances,
     distances_to,
     find_whitening,
 )
@@ -123,7 +125,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         self
         """
         self._check_n_groups()
-        rows, labeled = as_dense(X, "X"), as_dense(X_labeled, "X_labeled")
+        rows, labeled = as_rows(X, "X"), as_rows(X_labeled, "X_labeled")
         if rows.shape[1] != labeled.shape[1]:
             raise ValueError(
                 f"X has {rows.shape[1]} features, but X_labeled has {labeled.shape[1]}"
@@ -161,6 +163,7 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
 
     def _group(self, rows: NDArray[np.float64], score: ArrayLike | None) -> Self:
         mapped = self._whitening.apply(rows)
+        check_distances(mapped, "X in units of the known classes")
         groups = self._find_groups(rows, mapped, score)
         order = np.argsort(-np.bincount(groups), kind="stable")
         self.labels_ = np.argsort(order)[groups]
@@ -214,10 +217,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         )
         # A few steps of k-means correct rows that were merged early.
         means = KMeans(len(centroids), init=centroids, n_init=1).fit(mapped[chosen])
-        groups = means.predict(mapped).astype(np.intp)
         # Unused numbers, where k-means emptied a group, are closed up.
-        groups = np.unique(groups, return_inverse=True)[1]
-        return groups
+        return np.unique(means.predict(mapped), return_inverse=True)[1]
 
     def _show_stored(self) -> None:
         """Attributes of groups that come from a file: all stored groups, without rows."""

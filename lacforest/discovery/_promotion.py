@@ -50,9 +50,8 @@ def next_shares(
     n_flagged : int
         Rows of all groups.
     """
-    labels = forest.known_classes_.tolist()
-    of_all = (1.0 - forest.theta_) * forest.known_shares_
-    shares = dict(zip(labels, of_all.tolist(), strict=True))
+    of_all = forest._class_shares()
+    shares = dict(zip(forest.known_classes_.tolist(), of_all[:-1].tolist(), strict=True))
     for label, size in sizes.items():
         shares[label] = shares.get(label, 0.0) + forest.theta_ * size / n_flagged
     total = sum(shares.values())

@@ -18,6 +18,11 @@ from lacforest._input.fingerprints import fingerprints
 _RIDGE = 0.5
 _POWER = 0.75
 _LEAST_VARIANCE = 1e-12
+# Squares of larger numbers overflow in distances and variances. A column of a smaller range is a
+# constant, so that factors of columns are bounded too.
+_MOST_NUMBER = 1e150
+_LEAST_RANGE = 1e-100
+_MOST_FACTOR = 1e120
 
 
 def as_dense(X: Any, name: str) -> NDArray[np.float64]:
@@ -27,6 +32,23 @@ def as_dense(X: Any, name: str) -> NDArray[np.float64]:
     )
     dense: NDArray[np.float64] = table.toarray() if sparse.issparse(table) else table
     return dense
+
+
+def as_rows(X: Any, name: str) -> NDArray[np.float64]:
+    """The same, of numbers that distances can be found of."""
+    dense = as_dense(X, name)
+    check_distances(dense, name)
+    return dense
+
+
+def check_distances(table: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if squares of numbers in a table would overflow."""
+    largest = np.fmax.reduce(np.abs(table), axis=None, initial=0.0)
+    if not largest <= _MOST_NUMBER:
+        raise ValueError(
+            f"{name} holds numbers of up to {largest:.3g}, too large for distances between rows: "
+            "replace them, or use another unit"
+        )
 
 
 @dataclass(frozen=True)
@@ -48,9 +70,19 @@ class Whitening:
     class_means: NDArray[np.float64]
 
     def apply(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows with missing values filled, mapped."""
-        mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
+        """Rows with missing values filled, mapped; infinite where numbers are too large."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped: NDArray[np.float64] = np.where(np.isnan(X), self.fill, X) @ self.matrix
+        mapped[np.isnan(mapped)] = np.inf
         return mapped
+
+    def is_bounded(self) -> bool:
+        """Whether rows of usual numbers are mapped to numbers that distances can be found of."""
+        if not np.abs(self.matrix).max(initial=0.0) <= _MOST_FACTOR:
+            return False
+        with np.errstate(over="ignore"):
+            parts = np.abs(self.fill[:, None] * self.matrix)
+        return bool(max(parts.max(initial=0.0), np.abs(self.class_means).max()) <= _MOST_NUMBER)
 
 
 def find_whitening(
@@ -68,7 +100,7 @@ def find_whitening(
     fill[with_value] = np.nanmedian(X[:, with_value], axis=0)
     X, flagged = np.where(np.isnan(X), fill, X), np.where(np.isnan(flagged), fill, flagged)
     scale = np.ptp(np.concatenate([X, flagged]), axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > _LEAST_RANGE, scale, 1.0)
     means = np.array([X[codes == code].mean(axis=0) for code in range(codes.max() + 1)])
     spread = (X - means[codes]) / scale
     covariance = LedoitWolf(assume_centered=True).fit(spread).covariance_
@@ -87,5 +119,6 @@ def canonical_order(rows: NDArray[np.float64]) -> NDArray[np.intp]:
 
 def distances_to(rows: NDArray[np.float64], centroids: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distance of each row to each centroid, without a table of three dimensions."""
-    columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
+    with np.errstate(over="ignore"):  # too far is far
+        columns = [np.linalg.norm(rows - centroid, axis=1) for centroid in centroids]
     return np.column_stack(columns) if columns else np.empty((len(rows), 0))

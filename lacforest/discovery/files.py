@@ -11,7 +11,7 @@ from lacforest._model.values import decode_array, decode_labels, encode_array, e
 from lacforest.discovery._description import ColumnSummary
 from lacforest.discovery._groups import NewClassGroups
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._whitening import Whitening
+from lacforest.discovery._whitening import Whitening, check_distances
 
 
 def encode_groups(groups: NewClassGroups) -> dict[str, Any]:
@@ -56,13 +56,27 @@ def decode_groups(stored: Any, n_features: int) -> NewClassGroups:
     )
     if any(array.shape != shape for array, shape in shapes):
         raise ModelFileError("the groups do not match the features")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelFileError("the names of groups are not a list of texts")
+    if not groups._whitening.is_bounded():
+        raise ModelFileError("the groups hold numbers too large for distances between rows")
+    check_distances(centroids, "centroids")
+    if (groups._known_columns.deviation < 0).any() or (reaches < 0).any():
+        raise ModelFileError("a deviation or a reach of the groups is negative")
+    if (
+        not isinstance(names, list)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) != len(names)
+    ):
+        raise ModelFileError("the names of groups are not a list of different texts")
     if centroids.shape != (len(names), n_features) or reaches.shape != (len(names),):
         raise ModelFileError("the groups do not have one centroid and one reach per name")
     if not isinstance(gap, int | float) or not 0 < gap < np.inf:
         raise ModelFileError("the groups have no valid gap")
-    if not isinstance(labels, dict) or not set(labels) <= set(names):
+    if (
+        not isinstance(labels, dict)
+        or not set(labels) <= set(names)
+        or not all(isinstance(label, str) for label in labels.values())
+    ):
         raise ModelFileError("labels of promoted groups do not belong to groups")
     groups.gap_ = float(gap)
     groups._names = [f"feature_{i}" for i in range(n_features)]

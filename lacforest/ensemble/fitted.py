@@ -137,9 +137,7 @@ class FittedForest(
         self._check_has_new_class()
         check_level(level)
         votes = self._votes(X_new)
-        before = self._fitted_shares
-        if before is None:
-            before = np.append((1 - self.theta_) * self.known_shares_, self.theta_)  # type: ignore
+        before = self._class_shares() if self._fitted_shares is None else self._fitted_shares
         found = estimate_shares(votes, before)
         factors = class_factors(found.shares, before)
         is_far = None

@@ -9,7 +9,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, confusion_matrix
 
 from lacforest._input.classifiers import find_classifier
 from lacforest._input.ground_truth import read_with_known
-from lacforest._utils.plotting import NEW_COLOR, make_axes
+from lacforest._utils.plotting import NEW_COLOR, make_axes, plain
 
 # Number of classes up to which values in the cells are readable.
 _MOST_VALUES = 16
@@ -149,6 +149,9 @@ class ConfusionDisplay(ConfusionMatrixDisplay):
             "values_format": ".2f" if is_share else "d",
         }
         super().plot(ax=ax, **{**own, **options})
+        if self.display_labels is not None:
+            names = [plain(label) for label in self.display_labels]
+            ax.set(xticklabels=names, yticklabels=names)
         # Separate the new class from the known ones.
         border = len(self.confusion_matrix) - 1.5
         ax.axhline(border, color=NEW_COLOR, lw=1.5)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.classifiers import unwrap
 from lacforest._input.parameters import check_int
-from lacforest._utils.plotting import NEUTRAL_COLOR, NEW_COLOR, class_colors, make_axes
+from lacforest._utils.plotting import NEUTRAL_COLOR, NEW_COLOR, class_colors, make_axes, plain
 
 _MARGIN = 0.05
 
@@ -181,7 +181,7 @@ class DecisionRegionDisplay:
                 "hatch": "///",
             }
             handles.append(Patch(label="called new", lw=0, **region))
-        ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
+        ax.set(xlabel=plain(self.feature_names[0]), ylabel=plain(self.feature_names[1]))
         ax.legend(handles=handles, fontsize="small", framealpha=0.9)
         self.ax_ = ax
         self.figure_ = ax.figure
@@ -198,7 +198,7 @@ class DecisionRegionDisplay:
                 rows = self.X[numbers == number]
                 if len(rows):
                     is_known = number < len(known)
-                    label = f"class {known[number]}" if is_known else "new"
+                    label = plain(f"class {known[number]}") if is_known else "new"
                     style = {"s": 18, "color": color, "edgecolor": "white", "lw": 0.4}
                     marker = "o" if is_known else "^"
                     handles.append(ax.scatter(*rows.T, label=label, marker=marker, **style))

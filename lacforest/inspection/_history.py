@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lacforest._utils.plotting import plain
+
 _MOST_CLASSES = 8
 _SHARE = "share_"
 
@@ -45,11 +47,12 @@ def draw_history(history: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
     classes = list(dict.fromkeys(k for e in history for k in e if k.startswith(_SHARE)))
     for name in classes[:_MOST_CLASSES]:
         shares = [float(entry.get(name, np.nan)) for entry in history]
-        lower.plot(places, shares, marker=".", label=name.removeprefix(_SHARE))
+        lower.plot(places, shares, marker=".", label=plain(name.removeprefix(_SHARE)))
     lower.set_ylim(0, 1)
     lower.set_ylabel("share of known rows")
     lower.legend(loc="best", fontsize=8, ncols=2)
-    lower.set_xticks(places, [Path(str(entry["table"])).stem for entry in history], rotation=45)
+    stems = [plain(Path(str(entry["table"])).stem) for entry in history]
+    lower.set_xticks(places, stems, rotation=45)
     for label in lower.get_xticklabels():
         label.set_ha("right")
     for axes in (upper, lower):

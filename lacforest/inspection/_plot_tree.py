@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacforest._input.parameters import check_int
 from lacforest._model.tree_view import TreeView, check_names, find_trees
-from lacforest._utils.plotting import NEW_COLOR, class_colors, make_axes
+from lacforest._utils.plotting import NEW_COLOR, class_colors, make_axes, plain
 
 # Size of a box and its gap in a new figure, in inches.
 _SLOT_WIDTH, _LEVEL_HEIGHT = 1.35, 1.1
@@ -208,7 +208,8 @@ def _draw_box(
 ) -> Any:
     frame = {"boxstyle": "round", "facecolor": color, "edgecolor": "#333333"}
     frame |= _FRAMES[int(view.phase[node])]
-    return ax.annotate(text, place, ha="center", va="center", color="#111111", bbox=frame, zorder=3)
+    style = {"ha": "center", "va": "center", "color": "#111111", "zorder": 3}
+    return ax.annotate(plain(text), place, bbox=frame, **style)
 
 
 def _draw_edge(ax: Any, above: tuple[float, float], below: tuple[float, float], step: int) -> None:
@@ -236,8 +237,8 @@ def _fit_text(
         return
     figure = ax.get_figure(root=True)
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
-    extents = [box.get_bbox_patch().get_window_extent(renderer) for box in boxes]
+    # Without a renderer, which a figure for files has not.
+    extents = [box.get_bbox_patch().get_window_extent() for box in boxes]
     slot, level = np.abs(np.diff(ax.transData.transform([(0.0, 0.0), (1.0, 1.0)]), axis=0)[0])
     scale = min(1.0, 0.8 * level / max(extent.height for extent in extents))
     # Compare neighbours on a level; the plot ends half a slot beyond the last box.

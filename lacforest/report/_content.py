@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lacforest._utils.plotting import plain
 from lacforest._utils.version import __version__
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.inspection import (
@@ -271,7 +272,7 @@ def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> 
 
 
 def _bars(ax: Any, labels: list[str], values: NDArray[np.float64]) -> None:
-    ax.barh(labels[::-1], values[::-1], color="tab:orange")
+    ax.barh([plain(label) for label in labels[::-1]], values[::-1], color="tab:orange")
     ax.set_xlabel("importance")
 
 

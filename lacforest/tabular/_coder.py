@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -111,10 +111,17 @@ class TableCoder:
         return self.options.missing
 
     @classmethod
-    def of_numbers(cls, names: Collection[str]) -> Self:
-        """A coder for the given columns, all of which contain numbers."""
-        coder = cls()
-        coder.columns_ = tuple(Column(name, "number") for name in names)
+    def of_numbers(
+        cls, names: Collection[str], texts: Mapping[str, Collection[str]] | None = None
+    ) -> Self:
+        """A coder for the given columns: numbers, but for those whose categories are given."""
+        coder, texts = cls(), texts or {}
+        coder.columns_ = tuple(
+            Column(name, "text", tuple(texts[name]), "native")
+            if name in texts
+            else Column(name, "number")
+            for name in names
+        )
         coder.dropped_, coder.notes_ = {}, []
         return coder
 

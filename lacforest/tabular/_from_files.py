@@ -111,14 +111,15 @@ def coded_files(
     try:
         has_missing = np.zeros(len(bins), dtype=bool)
         first = 0
-        for name, piece in _both(labeled, unlabeled, target):
-            has_missing |= file.write(first, coder.encode(piece, source=name), bins)
-            first += len(piece)
-        if first != n_rows:
-            raise TableError(
-                f"{labeled.name} or {unlabeled.name} changed while it was read: {n_rows} rows, "
-                f"then {first}"
-            )
+        for own, n_own in ((labeled, found.n_labeled), (unlabeled, found.n_unlabeled)):
+            end = first + n_own
+            for name, piece in own.pieces(without=[target]):
+                if first + len(piece) > end:
+                    raise _changed(own.name, n_own)
+                has_missing |= file.write(first, coder.encode(piece, source=name), bins)
+                first += len(piece)
+            if first != end:
+                raise _changed(own.name, n_own)
         # Codes of one byte hold no more categories; columns with more are cut as numbers.
         n_categories = [n if n <= MOST_BINS else 0 for n in coder.n_categories]
         table = StoredTable(file.codes, bins, has_missing.tolist(), tuple(n_categories))
@@ -127,9 +128,9 @@ def coded_files(
         file.close()
 
 
-def _both(labeled: TableFile, unlabeled: TableFile, target: str) -> Iterator[tuple[str, Any]]:
-    for file in (labeled, unlabeled):
-        yield from file.pieces(without=[target])
+def _changed(name: str, n_rows: int) -> TableError:
+    """Of a file whose second reading gives other rows: labels belong to the first one."""
+    return TableError(f"{name} changed while it was read: it had {n_rows} rows, and has others now")
 
 
 def fit_source(forest: BaseLACForest, source: Any, max_memory: int) -> None:

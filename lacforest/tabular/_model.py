@@ -148,21 +148,25 @@ class TabularModel(TableScorer):
         # coded arrays: the coder has the names.
         X, X_unlabeled = (_named(table, coder) for table in (tables.X, tables.X_unlabeled))
         set_categories(self.forest, coder)
-        self.groups = self.calibrator = None
+        found: NoveltyCalibrator | None = None
         if self.calibration_size is None:
             self.forest.fit(X, tables.y, X_unlabeled=X_unlabeled)
         else:
-            calibrator = NoveltyCalibrator(
+            found = NoveltyCalibrator(
                 self.forest,
                 calibration_size=self.calibration_size,
                 random_state=self.forest.random_state,
             ).fit(X, tables.y, X_unlabeled=X_unlabeled)
-            calibrator.unlabeled_scores()
-            self.calibrator, self.forest = calibrator, calibrator.estimator_
+            found.unlabeled_scores()
+            self.forest = found.estimator_
         del self.forest.feature_names_in_
-        self.coder, self.target, self.notes = coder, target, coder.notes_
-        self.version = __version__
+        self._keep(coder, target, found)
         return tables
+
+    def _keep(self, coder: TableCoder, target: str, calibrator: NoveltyCalibrator | None) -> None:
+        """Store what belongs to a forest that was fitted just now; groups were of another one."""
+        self.coder, self.target, self.notes = coder, target, coder.notes_
+        self.calibrator, self.groups, self.version = calibrator, None, __version__
 
     def fit_files(
         self,
@@ -214,8 +218,7 @@ class TabularModel(TableScorer):
         with coded_files(coder, places, target, max_memory, folder, encoding) as source:
             set_categories(self.forest, coder)
             fit_source(self.forest, source, max_memory)
-        self.coder, self.target, self.notes = coder, target, coder.notes_
-        self.version = __version__
+        self._keep(coder, target, None)
         return self
 
     def _require_fit(self) -> None:

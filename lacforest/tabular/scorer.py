@@ -15,6 +15,7 @@ from lacforest._model.forest_files import read_attachment
 from lacforest._model.frozen import FrozenForest
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._coder import TableCoder
+from lacforest.tabular._plain_forests import coder_of
 from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, TableLike
@@ -152,11 +153,13 @@ class TableScorer:
             )
         forest = cls._load_forest(path, name)
         if attachment is None or "table" not in attachment:
-            model = cls(forest, TableCoder.of_numbers(_names_of(forest)))
+            model = cls(forest, coder_of(forest))
             model.version = None
+            texts = [name for name, kind in model.coder.kinds.items() if kind == "text"]
+            but = f", but for text in {listed(texts)}" if texts else ""
             model.notes = [
                 f"{Path(path)} was saved without a column coding: it accepts only numbers, in the "
-                f"columns {listed(model.coder.feature_names)}"
+                f"columns {listed(model.coder.feature_names)}{but}"
             ]
             return model
         try:
@@ -164,7 +167,7 @@ class TableScorer:
         except TableError as error:
             raise ModelFileError(f"{Path(path)} cannot be loaded: {error}") from error
         target, version = attachment.get("target"), attachment.get("lacforest")
-        if not (isinstance(target, str) and isinstance(version, str)):
+        if not (isinstance(target, str | None) and isinstance(version, str)):
             raise ModelFileError(f"{Path(path)} cannot be loaded: it has no target or version")
         if len(model.coder.feature_names) != forest.n_features_in_:
             raise ModelFileError(
@@ -201,11 +204,3 @@ def load_scorer(path: str | os.PathLike[str]) -> TableScorer:
     from lacforest.tabular._model import TabularModel
 
     return TabularModel.load(path)
-
-
-def _names_of(forest: Any) -> list[str]:
-    """Feature names; X0, X1 and so on, as in an NPZ file, if the forest has none."""
-    names = getattr(forest, "feature_names_in_", None)
-    if names is None:
-        return [f"X{i}" for i in range(forest.n_features_in_)]
-    return [str(name) for name in names]

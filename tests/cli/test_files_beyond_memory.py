@@ -13,7 +13,7 @@ from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._coding.stored_table import CodeFile
 from lacforest._contract import deployment
 from lacforest.cli import main
-from lacforest.tabular import TableError, TabularModel, _first_pass
+from lacforest.tabular import TableError, TabularModel, _first_pass, _from_files
 from lacforest.tabular._from_files import rows_per_tree
 
 MEMORY = 600 * 2**20
@@ -207,6 +207,51 @@ def test_a_failed_fit_leaves_no_codes_behind(tmp_path, monkeypatch):
     file.codes[:] = 7
     assert list(tmp_path.iterdir()) == []  # the file has no name
     file.close()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda frame: frame[:-1], lambda frame: pd.concat([frame, frame[:1]])]
+)
+@pytest.mark.parametrize("which", ["labelled", "deployed"])
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch, which, change):
+    frames = dict(zip(("labelled", "deployed"), tables(300), strict=True))
+    paths = write(tmp_path, "csv", frames.values())
+    read_first = _from_files.read_first
+
+    def change_after(*arguments):
+        found = read_first(*arguments)
+        change(frames[which]).to_csv(tmp_path / f"{which}.csv", index=False)
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", change_after)
+    with pytest.raises(
+        TableError, match=rf"{which}.csv changed while it was read: it had 300 rows"
+    ):
+        fit_files(paths)
+
+
+def test_rows_that_move_from_one_file_to_the_other_are_noticed(tmp_path, monkeypatch):
+    # The sum of rows is the same, but labels would go to other rows.
+    labelled, deployed = tables(300)
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    read_first = _from_files.read_first
+
+    def move_after(*arguments):
+        found = read_first(*arguments)
+        write(tmp_path, "csv", (labelled[:-1], pd.concat([deployed, deployed[:1]])))
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", move_after)
+    with pytest.raises(TableError, match=r"labelled.csv changed while it was read"):
+        fit_files(paths)
+
+
+def test_a_fit_on_files_forgets_groups_and_calibration(tmp_path):
+    paths = write(tmp_path, "csv", tables(300))
+    model = TabularModel(LACForestClassifier(2, theta=0.5, random_state=0))
+    model.groups = model.calibrator = "of another fit"
+    model.fit_files(paths[0], "label", paths[1], max_memory=MEMORY)
+    assert (model.groups, model.calibrator) == (None, None)
 
 
 def test_the_command(tmp_path, capsys):

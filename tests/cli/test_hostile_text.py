@@ -42,6 +42,12 @@ def test_nothing_that_a_terminal_acts_on_is_printed(run):
         run("fit", "labelled.csv", "--target", RED, "--unlabeled", "prod.csv", "-o", "b.lac"),
         run("fit", RED),
         run("inspect", f"no{RED}.lac"),
+        run("adapt", "model.lac", "prod.csv", "-o", "adapted.lac"),
+        run("watch", "model.lac", "prod.csv", f"no{RED}.csv"),
+        run("watch", "model.lac", "prod.csv", "--history", "h.csv", "--figure", "h.png"),
+        run("groups", "model.lac", "prod.csv", "--labelled", "labelled.csv", "-o", "g.csv"),
+        run("promote", "labelled.csv", "g.csv", "--target", "kind", "-o", "n.csv", "--name", RED),
+        run("report", "model.lac", "prod.csv", "-o", "report.html"),
     ):
         assert is_clean(other.out)
         assert is_clean(other.err)

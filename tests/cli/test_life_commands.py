@@ -135,6 +135,26 @@ def test_the_table_for_labelling_has_no_formulas(run, folder):
     assert pd.read_csv("next.csv")["city"].iloc[-1] == "=1+1"
 
 
+def test_columns_with_the_names_of_the_output_are_kept_apart(run, folder):
+    names = {"x": "row", "y": "novelty_score", "city": "label", "member": "group"}
+    tables = [pd.read_csv(name).rename(columns=names) for name in ("labelled.csv", "prod.csv")]
+    for table, name in zip(tables, ("labelled.csv", "prod.csv"), strict=True):
+        table.to_csv(name, index=False)
+    assert run(*fit_words()).code == 0
+    words = ("groups", "model.lac", "prod.csv", "--labelled", "labelled.csv", "-o", "g.csv")
+    assert run(*words, *JOBS).code == 0
+    found = pd.read_csv("g.csv", dtype=str)
+    assert found.columns.tolist()[4:] == [f"table.{name}" for name in names.values()]
+    found.loc[0, "label"] = "fraud"
+    found.to_csv("g.csv", index=False)
+    assert run("promote", "labelled.csv", "g.csv", "--target", "kind", "-o", "next.csv").code == 0
+    added = pd.read_csv("next.csv").iloc[-1]
+    source = tables[1].iloc[int(found["row"][0]) - 1]
+    assert added["kind"] == "fraud"
+    for name in names.values():
+        assert added[name] == source[name]
+
+
 def test_mistakes(run, model, folder):
     outcome = run("groups", model, "prod.csv", "-o", "g.csv")
     outcome.is_mistake("has no groups yet", "--labelled")

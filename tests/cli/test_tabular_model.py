@@ -147,6 +147,37 @@ def test_a_forest_fitted_on_a_frame(tmp_path):
         model.predict(DEPLOYED.assign(x="Oslo"))
 
 
+def test_a_forest_fitted_on_categories_of_text(tmp_path):
+    names = ["x", "city"]
+    labelled, deployed = (
+        table[names].assign(city=table["city"].astype("category")) for table in (LABELLED, DEPLOYED)
+    )
+    plain = forest().fit(labelled, LABELLED["kind"], X_unlabeled=deployed)
+    plain.save(tmp_path / "plain.lac")
+    model = TabularModel.load(tmp_path / "plain.lac")
+    assert model.coder.kinds == {"x": "number", "city": "text"}
+    assert "numbers, in the columns 'x', 'city', but for text in 'city'" in model.notes[0]
+    found = model.predict(DEPLOYED)
+    assert_array_equal(found["predicted_label"], plain.predict(deployed))
+    # A model without a target, which `lacforest adapt` writes, could not be read again.
+    model.save(tmp_path / "again.lac")
+    again = TabularModel.load(tmp_path / "again.lac")
+    assert again.target is None
+    assert_frame_equal(again.predict(DEPLOYED), found)
+
+
+def test_a_failed_fit_keeps_groups_and_calibration():
+    model = fitted()
+    model.groups = model.calibrator = "of the last fit"
+    model.forest.set_params(max_depth=-1)
+    with pytest.raises(ValueError, match="max_depth"):
+        model.fit(LABELLED, "kind", DEPLOYED)
+    assert model.groups == model.calibrator == "of the last fit"
+    model.forest.set_params(max_depth=None)
+    model.fit(LABELLED, "kind", DEPLOYED)
+    assert (model.groups, model.calibrator) == (None, None)
+
+
 def test_a_forest_fitted_on_an_array_without_new_rows(tmp_path):
     plain = forest().fit(LABELLED[NUMBERS].to_numpy(), LABELLED["kind"])
     plain.save(tmp_path / "plain.lac")

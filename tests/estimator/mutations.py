@@ -7,73 +7,17 @@ code behind the check. A mutant depends only on its seed, so that failures can b
 import copy
 import json
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
-from container_files import lay_out, put_together, take_apart
+import pandas as pd
+from container_files import lay_out, put_together
 from mutating import change_array, change_value, damage, pick
-from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._model.container import MAGIC, ModelFileError
-from lacforest._model.forest_files import save_forest
 from lacforest.tabular import TabularModel
 
 KINDS = (LACForestClassifier, LACExtraTreesClassifier)
-
-
-@dataclass(frozen=True)
-class Seed:
-    """An intact file, whole and taken apart."""
-
-    content: bytes
-    header: dict
-    arrays: dict
-
-
-def seeds(folder):
-    """One intact file of every kind: labels, names, weights, attachments, deflated or not.
-
-    The extra trees have two forests in a file; one of them is adapted to a batch.
-    """
-    rng = np.random.default_rng(1)
-    weight = rng.random(len(y)) + 0.5
-    named = small_forest(n_estimators=2, max_depth=3, max_features=2, random_state=None)
-    named.feature_names_in_ = np.array(["a", "b", "c"], dtype=object)
-    named.fit(X, np.array(["ham", "spam"])[y], X_unlabeled=U)
-    named.feature_names_in_ = np.array(["a", "b", "c"], dtype=object)
-    forests = [
-        fitted_forest(n_estimators=2, max_depth=3),
-        fitted_forest(n_estimators=1, max_depth=1, new_label=-5, n_jobs=1, verbose=0),
-        small_forest(n_estimators=2, max_depth=2).fit(X, y),
-        small_forest(n_estimators=2, max_depth=3, class_weight={0: 1.0, 1: 2.5}).fit(
-            X, y, sample_weight=weight, X_unlabeled=U
-        ),
-        named,
-        LACExtraTreesClassifier(n_estimators=2, max_depth=2, theta=0.5, random_state=0).fit(
-            X, y, X_unlabeled=U
-        ),
-        fitted_forest(n_estimators=2, max_depth=2).adapt(U[30:]),
-    ]
-    coding = {
-        "version": 1,
-        "categories": "ordinal",
-        "columns": [
-            {"name": "x", "kind": "number"},
-            {"name": "y", "kind": "boolean"},
-            {"name": "z", "kind": "text", "categories": ["p", "q"]},
-        ],
-        "dropped": {"id": "it holds a different value in every row"},
-        "missing": ["", "NA"],
-    }
-    attachment = {"table": coding, "target": "kind", "lacforest": "0.1.0"}
-    made = []
-    for number, forest in enumerate(forests):
-        path = folder / f"seed-{number}.lac"
-        for compress in (False, True):
-            save_forest(forest, path, compress, attachment if number % 2 else None)
-            made.append(Seed(path.read_bytes(), *take_apart(path)))
-    return made
 
 
 # ---------------------------------------------------------------------------- mutations
@@ -145,20 +89,61 @@ def is_refused(path):
 def _rows_for(model):
     rows = np.random.default_rng(0).normal(size=(7, model.n_features_in_))
     rows[2, 0], rows[3] = np.nan, 1e300
-    if not hasattr(model, "feature_names_in_"):
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and model._categories is None:
         return rows
-    import pandas as pd
+    frame = pd.DataFrame(rows, columns=names)
+    if model._categories is not None:
+        for place, categories in enumerate(model._categories.columns):
+            if categories is not None:
+                frame.isetitem(place, _cells_of(categories))
+    return frame
 
-    return pd.DataFrame(rows, columns=model.feature_names_in_)
+
+def _cells_of(categories):
+    """Seven cells of a column: known categories, missing ones, and one that no fit has seen."""
+    unseen = "unseen" if categories.dtype == object else 2.0**40
+    known = [*categories[:3].tolist(), *categories[-2:].tolist()]
+    return pd.Series([*known, *[None] * (6 - len(known)), unseen], dtype="category")
 
 
 def assert_takes_tables(model):
-    """Check that a tabular model predicts a row with its own columns."""
-    import pandas as pd
+    """Check that a tabular model predicts rows with its own columns, and what was found after it.
 
-    cells = {"number": 1.5, "boolean": True, "text": "p"}
-    frame = pd.DataFrame({name: [cells[kind]] for name, kind in model.coder.kinds.items()})
-    assert len(model.predict(frame)) == 1
+    The rows are two: categories that its coding may know, and cells that are missing.
+    """
+    cells = {"number": 2.0, "boolean": True, "text": "p"}
+    frame = pd.DataFrame({name: [cells[kind], None] for name, kind in model.coder.kinds.items()})
+    found = model.predict(frame)
+    assert len(found) == 2
+    numbers = found.drop(columns="predicted_label").to_numpy()
+    assert ((numbers >= 0) & (numbers <= 1)).all()
+    rows = model.coder.encode(frame)
+    if model.calibrator is not None:
+        assert_calibrated(model.calibrator, rows)
+    if model.groups is not None:
+        assert_grouped(model.groups, rows, model.forest)
+
+
+def assert_calibrated(calibrator, rows):
+    """Check that a calibrator judges rows."""
+    _, p_values, _ = calibrator.judge(rows)
+    for share in (p_values, calibrator.p_value(rows), calibrator.new_probability(rows)):
+        assert ((share >= 0) & (share <= 1)).all()
+    assert (p_values > 0).all()
+    assert calibrator.select(rows, n_rows=1).mask.sum() == 1
+    calibrator.select_unlabeled(fdr=0.5)
+
+
+def assert_grouped(groups, rows, forest):
+    """Check that groups take in another batch and describe it."""
+    assert groups.is_far(rows).dtype == bool
+    assert (groups.predict(rows) < len(groups.group_names_)).all()
+    groups.update(np.repeat(rows, 4, axis=0))
+    assert all(isinstance(str(group), str) for group in groups.describe())
+    if set(groups.group_names_) & set(groups.promoted_):
+        following = groups.next_fit(forest)
+        assert 0 < following["theta"] < 1
 
 
 def assert_works(model):

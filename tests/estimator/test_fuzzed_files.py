@@ -2,7 +2,8 @@
 
 import pytest
 from container_files import rewrite
-from mutations import is_refused, seeds, write_mutant
+from mutations import is_refused, write_mutant
+from seed_files import seeds
 from two_blobs import fitted_forest
 
 N_MUTANTS = 1500

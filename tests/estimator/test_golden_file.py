@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._model.forest_files import VERSION, read_attachment
+from lacforest.discovery import next_shares
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -97,3 +98,14 @@ def test_it_can_be_saved_in_the_present_format(forest, cls, queries, tmp_path):
     forest.save(tmp_path / "again.lac")
     again = cls.load(tmp_path / "again.lac")
     assert_array_equal(again.predict_proba(queries), forest.predict_proba(queries))
+
+
+def test_it_is_adapted_to_a_batch_if_it_has_shares(forest, cls, model, queries):
+    if model.stem > "forest-v3":
+        assert 0 <= forest.adapt(queries).theta_ <= 1
+        return
+    message = f"this {cls.__name__} comes from a file of an older version, which has no shares"
+    with pytest.raises(ValueError, match=message):
+        forest.adapt(queries)
+    with pytest.raises(ValueError, match=message):
+        next_shares(forest, {"fraud": 1}, 1)

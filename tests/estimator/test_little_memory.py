@@ -1,5 +1,6 @@
 """A fit that runs out of memory leaves the estimator as it was, and the process usable."""
 
+import os
 import subprocess
 import sys
 
@@ -23,9 +24,16 @@ def virtual_memory():
 
 rng = np.random.default_rng(0)
 X, U, y = rng.normal(size=(60_000, 8)), rng.normal(size=(60_000, 8)), rng.integers(0, 2, 60_000)
-kind = getattr(lacforest, sys.argv[1])
-forest = kind(n_estimators=2, theta=0.5, random_state=0)
-forest.fit(X[:200], y[:200], X_unlabeled=U[:200])
+kind, way = getattr(lacforest, sys.argv[1]), sys.argv[2]
+options = {"n_estimators": 2, "theta": 0.5, "random_state": 0, "max_depth": 6}
+if way == "categories":
+    X[:, 0], U[:, 0] = rng.integers(0, 300, X.shape[0]), rng.integers(0, 300, U.shape[0])
+    options["categorical_features"] = [0]
+n_first = len(X) if way == "warm_start" else 200
+forest = kind(warm_start=way == "warm_start", **options)
+forest.fit(X[:n_first], y[:n_first], X_unlabeled=U[:n_first])
+if way == "warm_start":
+    forest.set_params(n_estimators=9)
 before, scores = dict(vars(forest)), forest.predict_proba(U[:50])
 outcomes = []
 for megabytes in (0, 1, 2, 4, 6, 8, 10, 12, 16, 20, 28):
@@ -46,7 +54,7 @@ for megabytes in (0, 1, 2, 4, 6, 8, 10, 12, 16, 20, 28):
     assert all(after[name] is before[name] for name in before)
     assert np.array_equal(forest.predict_proba(U[:50]), scores)
 assert outcomes.count("refused") > 2, outcomes
-again = kind(n_estimators=2, theta=0.5, random_state=0).fit(X[:200], y[:200], X_unlabeled=U[:200])
+again = kind(**options).fit(X[:n_first], y[:n_first], X_unlabeled=U[:n_first])
 assert np.array_equal(again.predict_proba(U[:50]), scores)
 print(outcomes)
 """
@@ -54,9 +62,15 @@ print(outcomes)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("kind", ["LACForestClassifier", "LACExtraTreesClassifier"])
-def test_a_fit_without_memory_changes_nothing(kind):
+@pytest.mark.parametrize("way", ["plain", "warm_start", "categories"])
+def test_a_fit_without_memory_changes_nothing(kind, way):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, kind], capture_output=True, text=True, check=False
+        [sys.executable, "-c", SCRIPT, kind, way],
+        capture_output=True,
+        text=True,
+        check=False,
+        # What the first fit has released must not serve the second one.
+        env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"},
     )
     assert done.returncode == 0, done.stderr
     assert "refused" in done.stdout

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from container_files import rewrite
 from numpy.testing import assert_allclose, assert_array_equal
 from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
+from lacforest._model.container import ModelFileError
 from lacforest.adaptation.shares import estimate_shares
 from lacforest.discovery import NewClassGroups
 from lacforest.export import to_sklearn_like
@@ -81,6 +83,20 @@ def test_files_keep_the_adaptation(forest, tmp_path):
             (tmp_path / path).read_bytes()[:20_000].replace(b'":', b'": ').replace(b":  ", b": ")
         )
         assert version in header
+
+
+@pytest.mark.parametrize("factor", [0.0, 5e-324, 1e300, -1.0])
+def test_a_file_with_factors_that_no_batch_has(forest, tmp_path, factor):
+    # Products of votes and 5e-324 are zero, and probabilities were 0 / 0.
+    path = tmp_path / "adapted.lac"
+    forest.adapt(draw(np.random.default_rng(1), a=60, c=60)[0]).save(path, compress=False)
+
+    def change(header):
+        header["adaptation"]["class_factors"][0] = factor
+
+    rewrite(path, change_header=change)
+    with pytest.raises(ModelFileError, match="class_factors are not one positive number per class"):
+        type(forest).load(path)
 
 
 def test_another_new_class_is_seen_by_groups(forest):

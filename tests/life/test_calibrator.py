@@ -11,7 +11,7 @@ from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest.baselines import EULACClassifier
 from lacforest.calibration import NoveltyCalibrator
 from lacforest.calibration.files import decode_calibrator, encode_calibrator
-from lacforest.calibration.scores import ranking_score
+from lacforest.calibration.scores import label_rows, ranking_score
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,37 @@ def test_calibration_rows_are_held_out_by_class(calibrator, tables):
     assert sorted(np.unique(rows.y, return_counts=True)[1]) == [40, 40]
     assert len(rows.X) + len(rows.X_calibration) == len(X)
     assert not set(map(tuple, rows.X)) & set(map(tuple, rows.X_calibration))
+
+
+def test_a_class_of_one_row_stays_in_the_fit(tables):
+    (X, y), (U, _), _ = tables
+    y = np.where(np.arange(len(y)) == 7, "single", y)
+    forest = LACForestClassifier(2, theta=0.3, random_state=0)
+    fitted = NoveltyCalibrator(forest, random_state=0).fit(X, y, X_unlabeled=U)
+    assert (fitted._rows.y == "single").sum() == 1
+
+
+class _Votes:
+    """A fitted classifier whose scores and probabilities are given."""
+
+    classes_, new_class_index_ = np.array(["<new>", "a", "b"]), 0
+    unlabeled_score_ = None
+
+    def predict_proba(self, X):
+        return np.array([[1.0, 0.0, 0.0], [0.4, 0.1, 0.5], [0.2, 0.7, 0.1]])
+
+    def novelty_score(self, X, stage="final"):
+        return np.array([0.5, 0.5, 0.7]) if stage == "final" else np.array([0.3, 0.2, 0.1])
+
+
+def test_labels_by_a_rule_of_ones_own():
+    is_new = np.array([False, False, True])
+    # The first row has no vote for a known class, and is not called new all the same.
+    assert label_rows(_Votes(), None, is_new).tolist() == ["a", "b", "<new>"]
+
+
+def test_ties_are_broken_by_the_exploration_score():
+    assert np.argsort(ranking_score(_Votes(), None)).tolist() == [1, 0, 2]
 
 
 def test_new_rows_are_flagged_and_others_named(calibrator, tables):
@@ -115,6 +146,7 @@ def test_a_file_keeps_it(calibrator, tables):
         ({"scores": None}, "scores is not an array"),
         ({"coincidence": 2}, "no valid coincidence"),
         ({"fitted_rows": {"dtype": "<u8", "shape": [0], "bytes": ""}}, "one score per"),
+        ({"fold_known": {"dtype": "<f8", "shape": [0], "bytes": ""}}, "no scores by halves"),
         ({"scores": {"dtype": "<f4", "shape": [0], "bytes": ""}}, "another type or shape"),
     ],
 )

@@ -8,7 +8,8 @@ from scipy.cluster.hierarchy import linkage
 from separate_classes import draw
 
 from lacforest import LACForestClassifier
-from lacforest.discovery import NewClassGroups
+from lacforest._model.values import encode_array
+from lacforest.discovery import NewClassGroups, _groups
 from lacforest.discovery._merging import WardTree, merge_groups
 from lacforest.discovery.files import decode_groups, encode_groups
 
@@ -56,6 +57,14 @@ def test_row_order_changes_nothing(known, flagged):
     assert_array_equal(order[second.medoids_], first.medoids_)
 
 
+def test_the_rows_of_a_large_tree_do_not_depend_on_their_order(known, flagged, monkeypatch):
+    monkeypatch.setattr(_groups, "_MOST_ROWS", 30)
+    X, _ = flagged
+    order = np.random.default_rng(2).permutation(len(X))
+    first, second = (NewClassGroups(5).fit(rows, **known) for rows in (X, X[order]))
+    assert_array_equal(second.labels_, first.labels_[order])
+
+
 def test_units_change_nothing(known, flagged):
     X, _ = flagged
     scale, shift = np.array([1000.0, 0.01, 3.0]), np.array([5.0, -2.0, 0.0])
@@ -82,6 +91,17 @@ def test_missing_values_and_constant_columns(known, flagged):
     assert np.isfinite(groups.centroids_).all()
     complete = ~np.isnan(X[:, 0])
     assert_array_equal((groups.labels_ == 0)[complete], (z == "c")[complete])
+
+
+def test_a_missing_value_is_no_distance(known, flagged):
+    # Column 2 has the same mean in known rows and in group c, far from zero.
+    shift = np.array([0.0, 0.0, 1000.0])
+    labeled = known | {"X_labeled": known["X_labeled"] + shift}
+    rows, z = flagged[0] + shift, flagged[1]
+    groups = NewClassGroups(2).fit(rows, **labeled)
+    gap = rows[z == "c"].copy()
+    gap[:, 2] = np.nan
+    assert (groups.predict(gap) == 0).mean() > 0.9
 
 
 def test_predict_and_far_rows(known, flagged):
@@ -164,6 +184,7 @@ def test_a_promoted_class_is_called_by_its_name(known):
         ({"new-9": "x"}, [0], "there is no group 'new-9': the groups are new-1, new-2"),
         ({"new-1": "x"}, [], "rows is empty"),
         ({"new-1": "x"}, [90], "rows must lie between 0 and 89"),
+        ({"new-1": "x"}, [0, -1], "rows must lie between 0 and 89"),
         ({"new-1": "x"}, range(90), "belongs to group 'new-2', which names does not mention"),
     ],
 )
@@ -198,8 +219,85 @@ def test_a_file_keeps_space_and_names(known, flagged):
     assert_array_equal(again.labels_, groups.labels_)
     with pytest.raises(ValueError, match="do not match the features"):
         decode_groups(encode_groups(groups), 4)
-    with pytest.raises(ValueError, match="no valid gap"):
-        decode_groups(encode_groups(groups) | {"gap": -1}, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gap": -1}, "no valid gap"),
+        ({"names": "ab"}, "names of groups are not a list of different texts"),
+        ({"names": []}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1", 2]}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1", "new-1"]}, "names of groups are not a list of different texts"),
+        ({"names": ["new-1"]}, "one centroid and one reach per name"),
+        ({"reaches": encode_array(np.array([1.0, -1.0]))}, "a reach of the groups is negative"),
+        ({"known_deviation": encode_array(-np.ones(3))}, "a deviation or a reach"),
+        ({"labels": {"new-3": "egg"}}, "labels of promoted groups do not belong to groups"),
+        ({"labels": {"new-1": []}}, "labels of promoted groups do not belong to groups"),
+        ({"labels": []}, "labels of promoted groups do not belong to groups"),
+    ],
+)
+def test_a_damaged_file_is_refused(known, flagged, change, message):
+    groups = NewClassGroups(2).fit(flagged[0], **known)
+    with pytest.raises(ValueError, match=message):
+        decode_groups(encode_groups(groups) | change, 3)
+    with pytest.raises(ValueError, match="its groups are not a JSON object"):
+        decode_groups([change], 3)
+
+
+def test_numbers_too_large_for_distances(known, flagged):
+    X = flagged[0].copy()
+    X[0, 0] = 1e200
+    with pytest.raises(ValueError, match=r"X holds numbers of up to 1e\+200, too large for dist"):
+        NewClassGroups().fit(X, **known)
+    groups = NewClassGroups(2).fit(flagged[0], **known)
+    assert groups.is_far(X)[0]
+    assert groups.predict(X)[0] == -1
+    stored = encode_groups(groups) | {"matrix": encode_array(1e110 * np.eye(3))}
+    with pytest.raises(ValueError, match="X in units of the known classes holds numbers of up to"):
+        decode_groups(stored, 3).update(1e60 * flagged[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"matrix": 1e130 * np.eye(3)}, "the groups hold numbers too large for distances"),
+        ({"matrix": 1e90 * np.eye(3), "fill": 1e90 * np.ones(3)}, "numbers too large for dist"),
+        ({"class_means": 1e200 * np.ones((2, 3))}, "the groups hold numbers too large for dist"),
+        ({"centroids": 1e200 * np.ones((2, 3))}, r"centroids holds numbers of up to 1e\+200"),
+    ],
+)
+def test_a_file_of_numbers_too_large_for_distances(known, flagged, change, message):
+    stored = encode_groups(NewClassGroups(2).fit(flagged[0], **known))
+    stored |= {name: encode_array(array) for name, array in change.items()}
+    with pytest.raises(ValueError, match=message):
+        decode_groups(stored, 3)
+
+
+def test_a_column_of_hardly_any_range_is_a_constant(known, flagged):
+    def with_column(X):
+        return np.column_stack([X, np.arange(len(X)) * 1e-200])
+
+    labeled = known | {"X_labeled": with_column(known["X_labeled"])}
+    groups = NewClassGroups(2).fit(with_column(flagged[0]), **labeled)
+    assert_array_equal(groups.labels_, NewClassGroups(2).fit(flagged[0], **known).labels_)
+    decode_groups(encode_groups(groups), 4)
+
+
+def test_the_tree_is_built_of_the_surest_rows(known):
+    X, z = draw(np.random.default_rng(1), c=60, d=15)
+    scores = np.where(z == "c", 0.9, 0.1) + 0.01 * np.random.default_rng(2).random(len(z))
+    assert_array_equal(NewClassGroups().fit(X, score=scores, **known).group_sizes_, [75])
+    assert_array_equal(NewClassGroups().fit(X, score=-scores, **known).group_sizes_, [60, 15])
+
+
+def test_a_few_far_rows_are_no_group():
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    rows[:2] += 100.0
+    tree = WardTree.of(rows)
+    assert tree.split(20.0, 3, 10).tolist() == [-1] * 2 + [0] * 28
+    assert sorted(set(tree.split(20.0, 2, 10))) == [0, 1]
+    assert set(tree.split(20.0, 2, 1)) == {0}
 
 
 def test_merges_of_single_rows_are_those_of_scipy():

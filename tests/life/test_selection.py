@@ -10,6 +10,7 @@ from scipy.stats import beta
 from lacforest.calibration._selection import (
     benjamini_hochberg,
     conformal_p_values,
+    estimated_fdr,
     fewest_rows,
     largest_rank,
 )
@@ -85,6 +86,21 @@ def test_fewest_rows(max_fpr, confidence):
     fewest = fewest_rows(max_fpr, confidence)
     assert largest_rank(fewest, max_fpr, confidence) == 1
     assert largest_rank(fewest - 1, max_fpr, confidence) == 0
+
+
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_rates_below_any_table(confidence):
+    assert largest_rank(100, 1e-320, confidence) == 0
+    assert 10**14 < fewest_rows(1e-320, confidence) < 10**17
+
+
+def test_known_rows_expected_among_the_selected():
+    p_values = np.array([0.01, 0.02, 0.3, 0.5, 0.9])
+    selected = p_values < 0.1
+    # 0.6 * 5 known rows, 2 % of which have such p-values, among two selected rows.
+    assert estimated_fdr(p_values, selected, 0.4) == pytest.approx(0.6 * 5 * 0.02 / 2)
+    assert estimated_fdr(p_values, p_values < 0, 0.4) == 0.0
+    assert estimated_fdr(p_values, p_values > 0.8, 0.1) == 1.0
 
 
 def test_one_percent_with_ninety_percent_confidence_needs_230_rows():
