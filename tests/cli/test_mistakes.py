@@ -89,19 +89,6 @@ def test_several_problems_in_one_run(run):
     )
 
 
-def test_predict_reports_missing_columns_and_bad_values_in_one_run(run, model):
-    table = DEPLOYED.drop(columns="city").astype({"x": object})
-    table.loc[3, "x"] = "tall"
-    table.to_csv("prod.csv", index=False)
-    outcome = run("predict", "model.lac", "prod.csv", "-o", "s.csv")
-    assert (outcome.code, outcome.new_files) == (2, [])
-    assert outcome.err.splitlines() == [
-        "lacforest: 2 problems:",
-        "- prod.csv has no column 'city'; it has 'x', 'y', 'member'",
-        "- prod.csv, line 5: 'tall' in column 'x', which must contain numbers",
-    ]
-
-
 @pytest.mark.parametrize("case", BAD_TABLES)
 @pytest.mark.parametrize("command", ["fit", "theta"])
 def test_bad_tables(run, case, command):
