@@ -108,11 +108,10 @@ cdef class ColumnValues:
         self.check_columns(columns)
         have_many = columns.is_categorical & (columns.n_codes > FEW_CATEGORIES)
         is_special = (columns.has_missing | (columns._widths > 1)).any() or have_many.mean() > 0.5
-        if not is_special and columns.table.n_features <= MOST_ROW_CODES:
+        if not (is_special or columns.table.n_features > MOST_ROW_CODES):
             self.row_width = 16 * ((columns.table.n_features + 15) // 16)
             self._rows = rows = np.zeros((columns.table.n_rows, self.row_width), dtype=np.uint8)
-            for feature, column in enumerate(columns.columns):
-                self._rows[:, feature] = column
+            self._rows[:, : columns.table.n_features] = np.stack(columns.columns, axis=1)
             self._columns = columns
             self.row_codes = &rows[0, 0]
         return 0

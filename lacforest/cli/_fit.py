@@ -33,6 +33,13 @@ from lacforest.tabular.places import joint_name
 
 # Share of labelled rows that --calibrate holds out.
 _HELD_OUT = 0.3
+# What warnings of the estimator say, and what the command calls it.
+_OF_PYTHON = {
+    "X and X_unlabeled": "both tables",
+    "pass it as theta": "give it by --theta",
+    "drop these columns, or pass control=": "give them by --drop or, in Python, pass control=",
+    "to blame: pass control=": "to blame: in Python, pass control=",
+}
 # Number of classes that the summary lists.
 _LISTED = 8
 
@@ -141,7 +148,8 @@ def run(given: argparse.Namespace) -> int:
         model, n_labeled, predicted = fit(given, console, forest)
     with writing(given.output):
         model.save(given.output)
-    facts = _facts(model, n_labeled, predicted, [str(warning.message) for warning in caught])
+    told = [_in_options(str(warning.message)) for warning in caught]
+    facts = _facts(model, n_labeled, predicted, told)
     facts |= {
         "seconds": round(time.perf_counter() - started, 3),
         "output": str(given.output),
@@ -284,6 +292,13 @@ def _calibration_line(n_rows: int | None) -> list[tuple[str, str]]:
             f"on {n_rows:,} labelled rows held out: --max-fpr from {1 / (n_rows + 1):.2g}",
         )
     ]
+
+
+def _in_options(text: str) -> str:
+    """A warning of the estimator, in terms of the command."""
+    for python, command in _OF_PYTHON.items():
+        text = text.replace(python, command)
+    return text
 
 
 def _suspects(model: TabularModel) -> list[str]:

@@ -130,8 +130,8 @@ class CsvFile:
         except (arrow.ArrowException, UnicodeDecodeError) as error:
             reason = str(error).partition("\n")[0]
             raise TableError(*self._faults(kinds) or [self._refused(reason)]) from error
-        if odd and (faults := self._faults(kinds)):
-            raise TableError(*faults)
+        if odd:
+            self.raise_faults(kinds)
 
     def _refused(self, reason: str) -> str:
         return f"{self._place} cannot be read: {reason}"
@@ -175,6 +175,11 @@ class CsvFile:
 
     def _rows(self, separator: str) -> Any:
         return csv.reader(self._lines(), delimiter=separator, strict=True)
+
+    def raise_faults(self, kinds: Mapping[str, Kind]) -> None:
+        """Raise a TableError if the file has faults, or other contents than these kinds."""
+        if faults := self._faults(kinds):
+            raise TableError(*faults)
 
     def _faults(self, kinds: Mapping[str, Kind]) -> list[str]:
         """The faults that the csv module finds: the first of each sort, and how many there are."""

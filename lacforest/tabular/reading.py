@@ -201,7 +201,15 @@ def _pieces(
     names = list(kinds)
     if place.form in ("csv", "tsv"):
         csv_file = CsvFile(place, encoding, missing)
-        _require_columns(place, names, csv_file.columns)
+        problems = Problems()
+        with problems.collecting():
+            _require_columns(place, names, csv_file.columns)
+            names = []
+        if names:  # columns are missing: look for faults in the others
+            there = {name: kind for name, kind in kinds.items() if name in csv_file.columns}
+            with problems.collecting():
+                csv_file.raise_faults(there)
+        problems.raise_if_any()
         yield from map(to_frame, regrouped(csv_file.batches(kinds), chunk_rows))
     elif place.form in ("parquet", "feather"):
         with open_arrow(place) as file:

@@ -30,6 +30,9 @@ def test_fit_says_in_one_line_what_to_drop(run):
     assert line.endswith("; try --drop city,day")
     (warning,) = lines_of(outcome, "warning: ")
     assert "day (AUC 1.00)" in warning
+    # In terms of the command
+    assert "give them by --drop or, in Python, pass control=(X_known, y_known)" in warning
+    assert "X_unlabeled" not in warning
     again = run(*fit_words("--theta", "auto", "--drop", "city,day"))
     assert lines_of(again, "drift: ") == []
 

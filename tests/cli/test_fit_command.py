@@ -105,6 +105,7 @@ def test_notes_and_warnings_are_plain_lines(run, folder):
     assert any("column 'id' is left out: it is a different integer" in note for note in notes)
     assert len(warned) == 1
     assert warned[0].startswith("warning: theta is estimated at 0.")
+    assert warned[0].endswith("if you know the share, give it by --theta.")
     assert outcome.err == ""
 
 

@@ -175,3 +175,16 @@ def test_damaged_files_are_refused_alike(tmp_path, load, message):
     rewrite(path, change_header=DAMAGE[message])
     with pytest.raises(ModelFileError, match=message):
         load(path)
+
+
+def test_predict_reports_missing_columns_and_bad_values_in_one_run(run, model):
+    table = DEPLOYED.drop(columns="city").astype({"x": object})
+    table.loc[3, "x"] = "tall"
+    table.to_csv("prod.csv", index=False)
+    outcome = run("predict", "model.lac", "prod.csv", "-o", "s.csv")
+    assert (outcome.code, outcome.new_files) == (2, [])
+    assert outcome.err.splitlines() == [
+        "lacforest: 2 problems:",
+        "- prod.csv has no column 'city'; it has 'x', 'y', 'member'",
+        "- prod.csv, line 5: 'tall' in column 'x', which must contain numbers",
+    ]
