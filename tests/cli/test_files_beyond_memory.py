@@ -121,6 +121,12 @@ def test_memory_bounds_the_rows_of_trees(tmp_path):
         rows_per_tree(100 * 2**20, 10_000_000, 100, 1)
 
 
+def test_rows_of_the_table_take_memory_from_the_trees():
+    few, many = (rows_per_tree(2**30, n_rows, 100, 1) for n_rows in (1_000_000, 5_000_000))
+    # 48 bytes for each of four million rows; 16 + 24 * 100 bytes for a row of a tree.
+    assert few - many == pytest.approx(48 * 4_000_000 / 2_416, abs=1)
+
+
 def test_exact_codes_need_memory(tmp_path):
     paths = write(tmp_path, "csv", tables(300))
     model = TabularModel(LACForestClassifier(3, max_bins=None))
