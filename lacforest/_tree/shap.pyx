@@ -30,11 +30,12 @@ from lacforest._tree.shap_path cimport (
     mark_rows, open_children, prepare_wide_loops, step_to, step_up
 )
 from lacforest._tree.shap_unit cimport (
-    add_column, add_term, evaluate_term, find_masks, number_keys, prepare_term, spread_values
+    NO_SLOT, add_column, add_term, number_keys, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
-    KEY_BITS, KEY_POINTS, MAX_BLOCK_ROWS, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock,
-    ShapScratch, TermNode, TermPath, TermTables, TermUnit, UnitGroup, rank_t
+    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, ROW_TILE, UNITS_TOGETHER,
+    ForestSets, LongTerm, RowBlock, ShapScratch, TermNode, TermPath, TermTables, TermUnit,
+    UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
@@ -45,6 +46,7 @@ prepare_wide_loops()
 cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
     MAX_SUMS = 1 << 23      # sums of all features: bounds the block where a table is very wide
+    GROUP_VALUES = 1 << 15  # values of units that are added to the rows together: within L2
 
 
 cdef void _open_unit(
@@ -58,11 +60,13 @@ cdef void _open_unit(
     cdef UnitGroup* group = &scratch.group
     cdef int32_t bottom = n_open
     cdef int32_t here, feature, p
+    cdef TermUnit* unit = &scratch.unit
     if group.n_units == UNITS_TOGETHER:
         spread_values(group, block)
-    group.n_columns[group.n_units] = 0
+    unit.feature = group.feature + group.n_units * KEY_BITS
+    unit.n_columns = 0
     for p in range(path.n_features):
-        add_column(path.feature[p], group, &scratch.unit)
+        add_column(path.feature[p], unit)
     if whole:
         scratch.stack[n_open] = path.node[path.depth]
         n_open += 1
@@ -71,9 +75,10 @@ cdef void _open_unit(
         here = scratch.stack[n_open]
         if tree[here].n_inner > 0:
             feature = tree[here].feature
-            add_column(feature if feature >= 0 else ~feature, group, &scratch.unit)
+            add_column(feature if feature >= 0 else ~feature, unit)
         n_open = open_children(tree, here, scratch.stack, n_open)
-    scratch.unit.values = group.values + group.n_units * group.value_stride
+    unit.width = (unit.n_columns + 3) // 4 * 4
+    group.n_columns[group.n_units] = unit.n_columns
 
 
 cdef void _find_slots(
@@ -120,17 +125,20 @@ cdef void _add_unit(
     """Add the terms of a unit: the subtree at the end of the path, or that node alone."""
     cdef TermPath* path = &scratch.path
     cdef TermUnit* unit = &scratch.unit
+    cdef UnitGroup* group = &scratch.group
     cdef uint16_t above = <uint16_t> ((1 << path.n_features) - 1)
     cdef int32_t n_bits = path.n_features
     cdef int32_t top = path.depth
     cdef int32_t bottom = n_open
-    cdef int32_t here, i, n_masks
+    cdef int32_t here, i
     cdef uint16_t bit, side
     cdef const uint16_t* before
     cdef uint16_t* masks = block.masks + (top + 1) * block.mask_stride
     for i in range(unit.n_slots):
         masks[i] = unit.key[i] & above
-    memset(unit.values, 0, unit.n_slots * KEY_BITS * sizeof(double))
+    group.first_value[group.n_units] = group.n_values
+    unit.values = group.values + group.n_values
+    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(double))
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -138,7 +146,9 @@ cdef void _add_unit(
         here = scratch.stack[n_open]
         if tree[here].depth > top:
             step_to(tree, path, here)
-            bit = <uint16_t> (1 << path.position[path.depth])
+            bit = <uint16_t> (
+                1 << unit.column_of[path.feature[path.position[path.depth]]]
+            )
             side = here != tree[path.node[path.depth - 1]].left
             before = block.masks + path.depth * block.mask_stride
             masks = block.masks + (path.depth + 1) * block.mask_stride
@@ -147,10 +157,8 @@ cdef void _add_unit(
                     0 if ((unit.key[i] >> unit.bit[path.depth - 1]) & 1) == side else bit
                 )
         if tree[here].worth != 0.0:
-            prepare_term(&scratch.term, path, tree[here].worth, rules)
-            n_masks = find_masks(path.n_features, masks, unit)
-            evaluate_term(&scratch.term, path, unit, n_masks)
-            add_term(unit)
+            prepare_term(&scratch.term, path, tree[here].worth, rules, unit)
+            add_term(&scratch.term, masks, unit)
         if whole:
             # Nodes are met in the order of _find_slots, which gave them their bits.
             if tree[here].n_inner > 0:
@@ -159,7 +167,10 @@ cdef void _add_unit(
             n_open = open_children(tree, here, scratch.stack, n_open)
     while path.depth > top:
         step_up(path)
-    scratch.group.n_units += 1
+    group.n_units += 1
+    group.n_values += unit.n_slots * unit.width
+    if group.n_values >= GROUP_VALUES:
+        spread_values(group, block)
 
 
 cdef void _add_tree(
@@ -251,6 +262,13 @@ cdef int _check_terms(
     return 0
 
 
+def _aligned(n_values):
+    """Zeros that begin with a line of the cache."""
+    buffer = np.zeros(n_values + 8)
+    first = -buffer.ctypes.data // 8 % 8
+    return buffer[first:first + n_values]
+
+
 def add_shap_values(
     const rank_t[:, ::1] ranks not None,
     const uint8_t[::1] node_bytes not None,
@@ -283,7 +301,6 @@ def add_shap_values(
     cdef int64_t n_features = ranks.shape[0]
     cdef int64_t n_points = rules.shape[2]
     cdef int64_t n_levels = 2
-    cdef bint is_narrow = n_features <= KEY_BITS
     cdef int64_t i, k, t
     if n_features < 1 or out.shape[1] != n_features or out.shape[0] != ranks.shape[1]:
         raise ValueError("ranks must have the shape (n_features, n_rows), out (n_rows, n_features)")
@@ -304,28 +321,28 @@ def add_shap_values(
     cdef int64_t n_long = n_block if n_points > KEY_POINTS else 1
     cdef int32_t[:, ::1] by_level = np.empty((5, n_levels), dtype=np.int32)
     cdef double[:, ::1] shares = np.empty((2, n_levels))
-    cdef int32_t[:, ::1] by_feature = np.full((2, n_features), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] by_feature = np.full((2, n_features), [[-1], [0]], dtype=np.int32)
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
     cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block), dtype=np.uint16)
+    # number_keys and find_masks write up to eight entries too many.
+    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 8), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
+    cdef uint16_t[::1] place_of = np.full(1 << KEY_BITS, NO_SLOT, dtype=np.uint16)
+    cdef uint8_t[::1] occurs = np.zeros(1 << KEY_BITS, dtype=np.uint8)
     cdef uint16_t[:, ::1] group_slots = np.empty((UNITS_TOGETHER, n_block), dtype=np.uint16)
-    cdef double[:, :, ::1] group_values = np.empty((UNITS_TOGETHER, n_block, KEY_BITS))
+    cdef double[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
     cdef double[:, ::1] term_values = np.empty((n_block, KEY_BITS))
-    # Rows of sixteen sums are added to in one go; the sums of a wide table stand by feature.
-    cdef int64_t[2] shape = [n_block, KEY_BITS]
-    if not is_narrow:
-        shape = [n_features, n_block]
-    cdef double[:, ::1] sums = np.zeros((shape[0], shape[1]))
-    cdef double[:, ::1] tables = np.empty((3, KEY_POINTS << (KEY_BITS // 2)))
+    cdef int64_t sum_stride = (n_block + 7) // 8 * 8
+    cdef double[:, ::1] sums = _aligned(n_features * sum_stride).reshape(n_features, sum_stride)
+    cdef double[::1] sink = _aligned(ROW_TILE)
+    cdef double[:, ::1] tables = np.empty((2, KEY_TABLE * KEY_POINTS))
+    cdef double[:, ::1] gain = np.empty((KEY_POINTS, GAIN_COLUMNS))
     cdef int64_t[::1] long_row = np.empty(n_long, dtype=np.int64)
     cdef uint8_t[::1] long_flags = np.empty(2 * n_long * n_points, dtype=np.uint8)
-    cdef double[::1] long_products = np.empty(n_long * n_points)
+    cdef double[::1] long_products = np.empty((n_long + 1) * n_points)
     cdef double[::1] values = np.empty(n_block)
     cdef ShapScratch scratch
-    for k in range(n_features):
-        by_feature[1, k] = <int32_t> k if is_narrow else 0
     scratch.stack = &stack[0]
     scratch.path = TermPath(
         n_features=0, feature=&by_level[0, 0], share=&shares[0, 0], position_of=&by_feature[0, 0],
@@ -334,25 +351,25 @@ def add_shap_values(
     )
     scratch.path.node[0] = 0
     scratch.term = TermTables(
-        n_points=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&tables[2, 0],
-        inverse=NULL,
+        n_points=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&gain[0, 0]
     )
     scratch.unit = TermUnit(
-        n_slots=0, key=&by_row[0, 0], slot_of=&slot_of[0], bit=&by_level[4, 0], values=NULL,
-        column_of=&by_feature[1, 0], mask=&by_row[2, 0], place=&by_row[3, 0],
+        n_slots=0, n_columns=0, width=0, feature=NULL, column_of=&by_feature[1, 0],
+        key=&by_row[0, 0], slot_of=&slot_of[0], occurs=&occurs[0], bit=&by_level[4, 0], values=NULL,
+        mask=&by_row[2, 0], place_of=&place_of[0], place=&by_row[3, 0],
         term_values=&term_values[0, 0],
     )
     scratch.group = UnitGroup(
-        n_units=0, is_narrow=is_narrow, feature=&unit_features[0, 0], slots=&group_slots[0, 0],
-        slot_stride=n_block, values=&group_values[0, 0, 0], value_stride=n_block * KEY_BITS,
+        n_units=0, n_values=0, feature=&unit_features[0, 0], slots=&group_slots[0, 0],
+        slot_stride=n_block, values=&group_values[0],
     )
     scratch.long_term = LongTerm(
-        row=&long_row[0], is_violated=&long_flags[0], product=&long_products[0],
-        value=&values[0],
+        row=&long_row[0], is_violated=&long_flags[0], product=&long_products[n_points],
+        gain=&long_products[0], value=&values[0],
     )
     cdef RowBlock block = RowBlock(
         first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
-        sums=&sums[0, 0], sum_stride=sums.shape[1], sets=sets_of_tree(&forest, 0),
+        sums=&sums[0, 0], sum_stride=sum_stride, sink=&sink[0], sets=sets_of_tree(&forest, 0),
     )
     with nogil:
         while block.first_row < end_row:
@@ -362,6 +379,6 @@ def add_shap_values(
                 _add_tree(nodes + tree_start[t], ranks, rules, &block, &scratch)
             for i in range(block.n_rows):
                 for k in range(n_features):
-                    out[block.first_row + i, k] += sums[i, k] if is_narrow else sums[k, i]
+                    out[block.first_row + i, k] += sums[k, i]
             sums[:, :] = 0.0
             block.first_row += n_block

@@ -1,11 +1,13 @@
 """Terms with more features than a key has bits."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from lacforest._tree.shap_path cimport mark_rows
 from lacforest._tree.shap_unit cimport number_keys
-from lacforest._tree.types cimport LongTerm, RowBlock, TermNode, TermPath, TermUnit, rank_t
+from lacforest._tree.types cimport (
+    KEY_BITS, LongTerm, RowBlock, TermNode, TermPath, TermUnit, rank_t
+)
 
 cdef inline void add_long_term(
     const TermNode* tree,
@@ -18,23 +20,28 @@ cdef inline void add_long_term(
 ) noexcept nogil:
     """Add the term at the end of a path with more features than a key has bits.
 
-    Rows that take the same sides along the path share a slot: slots are split edge by edge.
+    Rows that violate the same of the first features and take the same sides at nodes on the others
+    share a slot: slots are split edge by edge.
     """
     cdef int32_t n_features = path.n_features
     cdef int32_t n_points = (n_features + 1) // 2
     cdef const double* points = &rules[n_points, 0, 0]
+    cdef const uint16_t* masks = block.masks + path.depth * block.mask_stride
     cdef const TermNode* parent
     cdef uint16_t* slots = block.slots
     cdef uint8_t* is_violated
     cdef double* product
     cdef double* target
-    cdef int32_t n_slots = 1
+    cdef int32_t n_slots
     cdef int32_t d, p, q, s
     cdef int64_t i
     cdef uint16_t side
     cdef double share
-    memset(slots, 0, block.n_rows * sizeof(uint16_t))
+    memcpy(slots, masks, block.n_rows * sizeof(uint16_t))
+    n_slots = number_keys(slots, block.n_rows, 1 << KEY_BITS, unit)
     for d in range(1, path.depth + 1):
+        if path.position[d] < KEY_BITS:
+            continue
         parent = tree + path.node[d - 1]
         for i in range(block.n_rows):
             slots[i] *= 2
@@ -44,17 +51,21 @@ cdef inline void add_long_term(
         )
         n_slots = number_keys(slots, block.n_rows, 2 * n_slots, unit)
     for i in range(block.n_rows):
-        term.row[slots[i]] = block.first_row + i
+        term.row[slots[i]] = i
     memset(term.is_violated, 0, n_slots * n_features)
     for s in range(n_slots):
         is_violated = term.is_violated + s * n_features
         product = term.product + s * n_points
+        for p in range(KEY_BITS):
+            is_violated[p] = (masks[term.row[s]] >> p) & 1
         for d in range(1, path.depth + 1):
+            if path.position[d] < KEY_BITS:
+                continue
             parent = tree + path.node[d - 1]
             side = 0
             mark_rows(
-                parent, path.node[d] != parent.left, ranks, term.row[s], 1, &block.sets, &side, 1,
-                &side,
+                parent, path.node[d] != parent.left, ranks, block.first_row + term.row[s], 1,
+                &block.sets, &side, 1, &side,
             )
             is_violated[path.position[d]] |= <uint8_t> side
         for q in range(n_points):
@@ -64,16 +75,17 @@ cdef inline void add_long_term(
                 product[q] *= share if is_violated[p] else points[q] + share
     for p in range(n_features):
         share = path.share[p]
+        for q in range(n_points):
+            term.gain[q] = (1.0 - share) / (points[q] + (1.0 - points[q]) * share)
         for s in range(n_slots):
             product = term.product + s * n_points
             term.value[s] = 0.0
-            for q in range(n_points):
-                if term.is_violated[s * n_features + p]:
+            if term.is_violated[s * n_features + p]:
+                for q in range(n_points):
                     term.value[s] -= product[q] * rules[n_points, 2, q]
-                else:
-                    term.value[s] += product[q] * (1.0 - share) / (
-                        points[q] + (1.0 - points[q]) * share
-                    )
-        target = block.sums + path.feature[p] * block.sum_stride    # the table is not narrow
+            else:
+                for q in range(n_points):
+                    term.value[s] += product[q] * term.gain[q]
+        target = block.sums + path.feature[p] * block.sum_stride
         for i in range(block.n_rows):
             target[i] += term.value[slots[i]]

@@ -278,8 +278,11 @@ cdef struct BlockWalk:
 cdef enum:
     KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
     KEY_POINTS = 8               # points that integrate a term of KEY_BITS features
+    KEY_TABLE = 256              # parts of a mask: a term's tables have entries for half its bits
+    GAIN_COLUMNS = KEY_BITS + 4  # factors of each column if satisfied, then of any if violated
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
-    UNITS_TOGETHER = 4           # units that are added to the rows in one pass over them
+    ROW_TILE = 256               # rows that units are added to in turn: their sums are within L2
+    UNITS_TOGETHER = 16          # most units that are added to the rows together
 
 
 cdef struct TermNode:
@@ -315,23 +318,28 @@ cdef struct TermPath:
 cdef struct TermTables:
     # Products and quotients of one term; see prepare_term
     int32_t n_points
-    int32_t n_low                # features in the low part of a mask
-    double* low                  # products over these features, by low part of a mask and point
-    double* high                 # products over the other features
-    double* gain                 # (1 - share) / factor of a satisfied feature, by feature and point
-    const double* inverse        # 1 / (1 - t) of each point
+    int32_t n_low                # columns in the low part of a mask
+    double* low                  # products over these columns, by low part of a mask and point
+    double* high                 # products over the other columns
+    double* gain                 # factors of a column, by point; see GAIN_COLUMNS
 
 
 cdef struct TermUnit:
-    # A unit. Rows with the same key share a slot.
+    # A unit. Rows with the same key share a slot. Its columns are the features on the paths to its
+    # terms, first those above it: a bit of a mask is a column.
     int32_t n_slots
-    uint16_t* key                # key of each slot
-    uint16_t* slot_of            # slot of each key, and place of each mask of a term
+    int32_t n_columns
+    int32_t width                # values of a slot: n_columns, rounded up to a multiple of four
+    int32_t* feature             # by column
+    int32_t* column_of           # column of each feature of the unit; anything for other features
+    uint16_t* key                # by slot
+    uint16_t* slot_of            # slot of each key
+    uint8_t* occurs              # by key; all zero between uses
     int32_t* bit                 # bit of the path's node at each depth
-    double* values               # by slot and column, KEY_BITS columns
-    int32_t* column_of           # column of each feature on the paths to its terms
+    double* values               # by slot and column
     # The masks of one term that occur:
     uint16_t* mask
+    uint16_t* place_of           # place of each mask; all NO_SLOT between uses
     uint16_t* place              # by slot
     double* term_values          # by mask and column
 
@@ -339,13 +347,13 @@ cdef struct TermUnit:
 cdef struct UnitGroup:
     # Units that wait to be added to the rows
     int32_t n_units
-    bint is_narrow               # the table has KEY_BITS features at most: columns are features
+    int64_t n_values             # that the units take up
     int32_t[UNITS_TOGETHER] n_columns
     int32_t* feature             # by unit and column, KEY_BITS columns
     uint16_t* slots              # by unit and row
     int64_t slot_stride
     double* values               # by unit, slot and column
-    int64_t value_stride
+    int64_t[UNITS_TOGETHER] first_value
 
 
 cdef struct RowBlock:
@@ -355,8 +363,9 @@ cdef struct RowBlock:
     uint16_t* masks              # features that rows violate, by depth; slots: at depth + 1
     int64_t mask_stride
     uint16_t* slots              # slot of each row in a long term
-    double* sums                 # by row and feature if the table is narrow, else the other way
+    double* sums                 # by feature and row
     int64_t sum_stride
+    double* sink                 # sums of ROW_TILE rows that take zeros
     TreeSets sets                # of the current tree
 
 
@@ -365,6 +374,7 @@ cdef struct LongTerm:
     int64_t* row                 # any row of the slot
     uint8_t* is_violated         # by slot and feature
     double* product              # by slot and point
+    double* gain                 # of one feature if satisfied, by point
     double* value                # of one feature
 
 
