@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from lacforest._tree.sets import CategorySets
 
+def use_wide_loops(are_allowed: bool) -> None: ...
 def add_shap_values(
     ranks: NDArray[Any],
     node_bytes: NDArray[np.uint8],

@@ -41,7 +41,7 @@ from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
 
-prepare_wide_loops()
+prepare_wide_loops(True)
 
 cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
@@ -267,6 +267,14 @@ def _aligned(n_values):
     buffer = np.zeros(n_values + 8)
     first = -buffer.ctypes.data // 8 % 8
     return buffer[first:first + n_values]
+
+
+def use_wide_loops(bint are_allowed):
+    """Whether to use the loops for AVX2 where the processor has it; results are the same bits.
+
+    Not while values are being computed: the choice is that of all threads.
+    """
+    prepare_wide_loops(are_allowed)
 
 
 def add_shap_values(

@@ -6,7 +6,7 @@ from lacforest._tree.sets cimport in_set, is_on_categories
 from lacforest._tree.types cimport TermNode, TermPath, TreeSets, rank_t
 
 cdef extern from "wide_loops.h" nogil:
-    void prepare_wide_loops() noexcept
+    void prepare_wide_loops(bint are_allowed) noexcept
     void mark_narrow(
         const uint16_t* ranks, uint16_t shift, uint16_t cut, uint16_t if_right, uint16_t if_left,
         const uint16_t* before, uint16_t* after, int64_t n_rows,

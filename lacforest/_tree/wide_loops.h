@@ -25,9 +25,9 @@
 
 static int lacforest_has_wide_loops = 0;
 
-static void prepare_wide_loops(void)
+static void prepare_wide_loops(int are_allowed)
 {
-    lacforest_has_wide_loops = __builtin_cpu_supports("avx2") != 0;
+    lacforest_has_wide_loops = are_allowed && __builtin_cpu_supports("avx2");
 }
 
 #define LACFOREST_TWICE(name, parameters, arguments)                                             \
@@ -43,7 +43,7 @@ static void prepare_wide_loops(void)
 
 #else
 
-static void prepare_wide_loops(void) {}
+static void prepare_wide_loops(int are_allowed) { (void)are_allowed; }
 
 #define LACFOREST_TWICE(name, parameters, arguments)                                             \
     static inline void name parameters { name##_body arguments; }

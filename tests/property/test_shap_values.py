@@ -12,6 +12,7 @@ from strategies import problems, seeds
 
 from lacforest import LACExtraTreesClassifier
 from lacforest._model.arrays import ForestArrays
+from lacforest._tree.shap import use_wide_loops
 from lacforest._tree.workspace import NODE
 from lacforest.export import to_sklearn_like
 from lacforest.inspection import shap_values
@@ -271,3 +272,21 @@ def test_many_thresholds_need_wider_ranks():
     values, base = RankedForest(arrays).explain(X, 1, None)
     assert_allclose(base + values.sum(axis=1), arrays.probabilities(X, None)[:, 1], atol=1e-12)
     assert (values[:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("n_features", [3, 7, 12, 16, 17, 40])
+def test_loops_for_wide_registers_give_the_same_bits(n_features):
+    rng = np.random.default_rng(n_features)
+    X = rng.normal(size=(150, n_features))
+    y = (X[:, 0] + X[:, -1] > 0).astype(int)
+    forest = LACExtraTreesClassifier(20, n_explorers=10, theta=0.4, random_state=0)
+    forest.fit(X, y, X_unlabeled=rng.normal(0.5, 1.5, size=(201, n_features)))
+    # Neither a multiple of four rows nor of a tile.
+    rows = rng.normal(size=(519, n_features))
+    wide = shap_values(forest, rows).values
+    use_wide_loops(False)
+    try:
+        plain = shap_values(forest, rows).values
+    finally:
+        use_wide_loops(True)
+    assert_array_equal(wide, plain)
