@@ -36,7 +36,7 @@ def _fit(make: Callable[..., Any], split: ShiftedSplit, **parameters: Any) -> An
 
 
 def _theta_ratio(split: ShiftedSplit, repeat: int) -> float:
-    """Time of theta and shares as "auto" finds them, divided by that of theta alone."""
+    """Time of theta and shares by all trees, divided by that of theta alone."""
     by_rank = RankMixture(random_state=0, n_jobs=1)
     rank = _cpu_seconds(lambda: by_rank.fit(split.X, split.X_unlabeled), repeat)
     shares = ShareMixture(random_state=0, n_jobs=1, n_bootstrap=0)

@@ -298,7 +298,7 @@ def invert(information: NDArray[np.float64]) -> NDArray[np.float64]:
     """Inverse of a symmetric, positive semi-definite matrix.
 
     Small ones by sweeping one row after the other, without LAPACK: its threads would wait for more
-    work in a busy loop, for a tenth of a second in which the trees of a fit need the cores.
+    work in a busy loop while the trees of a fit need the cores.
     """
     if len(information) > _MANY_COMPONENTS:
         return np.linalg.pinv(information, hermitian=True).astype(np.float64)
