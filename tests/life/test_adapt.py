@@ -71,14 +71,15 @@ def test_adapting_twice_starts_from_the_fit(forest):
 def test_files_keep_the_adaptation(forest, tmp_path):
     X, _ = draw(np.random.default_rng(1), a=120, b=30, c=20)
     adapted = forest.adapt(X)
-    adapted.save(tmp_path / "adapted.lac")
-    loaded = type(forest).load(tmp_path / "adapted.lac")
-    assert_array_equal(loaded.predict_proba(X), adapted.predict_proba(X))
-    assert loaded.theta_ == adapted.theta_
-    assert loaded.adapt(X).theta_ == adapted.theta_
+    for compress in (True, False):
+        adapted.save(tmp_path / "adapted.lac", compress=compress)
+        loaded = type(forest).load(tmp_path / "adapted.lac")
+        assert_array_equal(loaded.predict_proba(X), adapted.predict_proba(X))
+        assert loaded.theta_ == adapted.theta_
+        assert loaded.adapt(X).theta_ == adapted.theta_
     for path, version in (("adapted.lac", b'"version": 5'), ("plain.lac", b'"version": 4')):
         if path == "plain.lac":
-            forest.save(tmp_path / path)
+            forest.save(tmp_path / path, compress=False)
         header = (
             (tmp_path / path).read_bytes()[:20_000].replace(b'":', b'": ').replace(b":  ", b": ")
         )

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import lacforest._tree
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree import row_hash
 from lacforest._tree.bins import bin_codes, few_distinct, move_to_edges
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.grower import grow_trees
@@ -34,13 +35,6 @@ from lacforest._tree.ranks import (
     code_thresholds,
     nodes_by_feature,
     rank_codes,
-)
-from lacforest._tree.row_hash import (
-    bootstrap_rows,
-    classes_at,
-    row_shares,
-    row_words,
-    sample_rows,
 )
 from lacforest._tree.sets import CategorySets
 from lacforest._tree.shap import add_shap_values
@@ -295,17 +289,14 @@ CALLS = {
         {**coded_nodes(), "nodes": nodes_of(NODE), "values": np.arange(20.0)}
         | {"edges": np.arange(19.0) + 0.25},
     ),
-    "row_words": lambda: (row_words, {"first": 2, "end": 9, "seed": 5}),
-    "classes_at": lambda: (
-        classes_at,
-        {"shares": np.linspace(0, 0.9, 4), "edges": np.full((4, 2), 0.5)},
-    ),
-    "row_shares": lambda: (row_shares, {"rows": np.arange(5), "seed": 5}),
+    "row_words": lambda: (row_hash.row_words, {"first": 2, "end": 9, "seed": 5}),
+    "classes_at": lambda: (row_hash.classes_at, {"shares": np.ones(4), "edges": np.eye(4)}),
+    "row_shares": lambda: (row_hash.row_shares, {"rows": np.arange(5), "seed": 5}),
     "sample_rows": lambda: (
-        sample_rows,
+        row_hash.sample_rows,
         {"first": 2, "end": 9, "seed": 5, "chances": np.array([0.4, 0.8])},
     ),
-    "bootstrap_rows": lambda: (bootstrap_rows, {"n_rows": 7, "seed": 5}),
+    "bootstrap_rows": lambda: (row_hash.bootstrap_rows, {"n_rows": 7, "seed": 5}),
     "GrowingTree": lambda: (GrowingTree, {"n_classes": 3, "n_features": 2}),
     "Scratch": lambda: (
         Scratch,

@@ -6,19 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import shares as naive
+from share_blobs import blobs
 from strategies import seeds
 
 from lacforest import AugmentedGiniCriterion
-from lacforest._coding.coded_table import code_table
-from lacforest._input.training_data import check_training_rows
-from lacforest._tree.out_of_bag import out_of_bag_sums
 from lacforest.mixture import RankMixture, ShareMixture
 from lacforest.mixture._beta_mixture import mixture_weights
 from lacforest.mixture._share_mixture import LARGEST_CHANCE_SHIFT
 from lacforest.mixture._shares import (
     ClassScores,
     fit_shares,
-    invert,
     share_covariance,
     share_variance,
     shift_statistic,
@@ -220,17 +217,6 @@ def test_weights_by_class_are_definition_1_with_a_ratio_per_class(counts, n_unla
 # ---------------------------------------------------------------------------- the estimator
 
 
-def blobs(seed, n_known=3, shares=(0.1, 0.3, 0.6), theta=0.3, n_unlabeled=400):
-    rng = np.random.default_rng(seed)
-    centre = rng.normal(size=(n_known + 1, 4)) * 5
-    y = np.repeat(np.arange(n_known), 60)
-    n_new = round(theta * n_unlabeled)
-    deployed = rng.choice(n_known, n_unlabeled - n_new, p=shares)
-    truth = np.append(deployed, np.full(n_new, n_known))
-    X = centre[y] + rng.normal(size=(len(y), 4))
-    return X, y, centre[truth] + rng.normal(size=(n_unlabeled, 4)), truth
-
-
 @pytest.fixture(scope="module")
 def problem():
     return blobs(0)
@@ -353,93 +339,3 @@ def test_too_few_rows(problem):
         fitted(X, y, U[:1])
     with pytest.raises(ValueError, match="X_unlabeled is None: shares are those of classes"):
         fitted(X, y, None)
-
-
-# ------------------------------------------------------------------ inverses
-
-
-@given(seed=seeds, n=st.integers(1, 12), power=st.integers(0, 6))
-def test_small_matrices_are_inverted_as_by_lapack(seed, n, power):
-    rng = np.random.default_rng(seed)
-    factor = rng.normal(size=(n + 3, n)) * 10.0 ** rng.uniform(-power, power, size=n)
-    matrix = factor.T @ factor
-    scales = np.outer(*2 * [1 / np.sqrt(matrix.diagonal())])
-    unit = matrix * scales
-    assert_allclose(
-        invert(matrix) / scales, np.linalg.inv(unit), atol=1e-10 * np.linalg.cond(unit) ** 2
-    )
-
-
-def test_components_that_say_the_same_count_once():
-    matrix = np.array([[2.0, 2.0, 0.0], [2.0, 2.0, 0.0], [0.0, 0.0, 4.0]])
-    assert_allclose(invert(matrix), [[0.5, 0, 0], [0, 0, 0], [0, 0, 0.25]])
-    assert_allclose(matrix @ invert(matrix) @ matrix, matrix)
-    assert_allclose(invert(np.zeros((2, 2))), np.zeros((2, 2)))
-
-
-def test_large_matrices_are_inverted_too():
-    factor = np.random.default_rng(0).normal(size=(400, 160))
-    matrix = factor.T @ factor
-    assert_allclose(invert(matrix) @ matrix, np.eye(160), atol=1e-9)
-    assert_allclose(invert(matrix[:150, :150]) @ matrix[:150, :150], np.eye(150), atol=1e-9)
-
-
-# ------------------------------------------------------------------ the test in a fit
-
-
-def found_in_a_fit(X, y, U, monkeypatch):
-    """What a fit finds of the shares, what all trees find, and the blocks that each has grown."""
-    grown = []
-
-    def counted(*arguments):
-        grown.append(1)
-        return out_of_bag_sums(*arguments)
-
-    monkeypatch.setattr("lacforest.mixture._forest_scores.out_of_bag_sums", counted)
-    mixtures, blocks = [], []
-    for find in (ShareMixture.find_shift, ShareMixture.fit_shift):
-        mixture = ShareMixture(random_state=0, n_bootstrap=0)
-        rows, _ = check_training_rows(mixture, X, y, None, U)
-        grown.clear()
-        mixtures.append(find(mixture, rows, code_table(rows.table, 1)))
-        blocks.append(len(grown))
-    return *mixtures, *blocks
-
-
-def test_a_fit_finds_shifts_by_all_trees(problem, monkeypatch):
-    found, whole, *blocks = found_in_a_fit(*problem[:3], monkeypatch)
-    assert blocks == [16, 16]
-    assert found.has_shifted_
-    assert whole.has_shifted_
-    assert found.share_shift_ == whole.share_shift_
-    assert found.theta_ == whole.theta_
-    assert_array_equal(found.known_shares_, whole.known_shares_)
-
-
-def test_a_fit_without_a_shift_grows_the_first_trees_alone(monkeypatch):
-    X, y, U, _ = blobs(1, shares=(1 / 3, 1 / 3, 1 / 3))
-    found, whole, *blocks = found_in_a_fit(X, y, U, monkeypatch)
-    assert blocks == [2, 16]
-    assert not found.has_shifted_
-    assert not whole.has_shifted_
-    assert 0 < found.share_shift_ < 1.5
-    assert not hasattr(found, "theta_")
-
-
-def test_doubts_of_the_first_trees_are_settled_by_all(monkeypatch):
-    """Whatever the first trees say: below the threshold of all trees nothing has moved."""
-    X, y, U, _ = blobs(1, shares=(1 / 3, 1 / 3, 1 / 3))
-    monkeypatch.setattr("lacforest.mixture._share_mixture._SURELY_CHANCE", 0.0)
-    found, whole, *blocks = found_in_a_fit(X, y, U, monkeypatch)
-    assert blocks == [16, 16]
-    assert found.share_shift_ == whole.share_shift_
-    assert not found.has_shifted_
-    assert not hasattr(found, "theta_")
-
-
-def test_the_result_of_all_trees_does_not_depend_on_the_first(problem, monkeypatch):
-    one = fitted(*problem[:3])
-    monkeypatch.setattr("lacforest.mixture._forest_scores._FIRST_BLOCKS", 7)
-    other = fitted(*problem[:3])
-    assert other.share_shift_ == one.share_shift_
-    assert other.theta_ == one.theta_
