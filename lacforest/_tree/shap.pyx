@@ -30,12 +30,12 @@ from lacforest._tree.shap_path cimport (
     mark_rows, open_children, prepare_wide_loops, step_to, step_up
 )
 from lacforest._tree.shap_unit cimport (
-    NO_SLOT, add_column, add_term, number_keys, prepare_term, spread_values
+    add_column, add_term, number_keys, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
-    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, ROW_TILE, UNITS_TOGETHER,
-    ForestSets, LongTerm, RowBlock, ShapScratch, TermNode, TermPath, TermTables, TermUnit,
-    UnitGroup, rank_t
+    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT, ROW_TILE,
+    UNITS_TOGETHER, ForestSets, LongTerm, RowBlock, ShapScratch, TermNode, TermPath, TermTables,
+    TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 

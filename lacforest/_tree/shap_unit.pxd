@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from lacforest._tree.types cimport (
-    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, ROW_TILE, RowBlock, TermPath, TermTables,
-    TermUnit, UnitGroup, check
+    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, NO_SLOT, ROW_TILE, RowBlock, TermPath,
+    TermTables, TermUnit, UnitGroup, check
 )
 
 cdef extern from "wide_loops.h" nogil:
@@ -20,9 +20,6 @@ cdef extern from "wide_loops.h" nogil:
         const double* values, int32_t width, const uint16_t* slots, int64_t n_rows,
         double* const* columns,
     ) noexcept
-
-cdef enum:
-    NO_SLOT = 0xFFFF
 
 cdef inline int32_t number_keys(
     uint16_t* keys, int64_t n_rows, int64_t n_keys, TermUnit* unit

@@ -281,6 +281,7 @@ cdef struct BlockWalk:
 cdef enum:
     KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
     KEY_POINTS = 8               # points that integrate a term of KEY_BITS features
+    NO_SLOT = 0xFFFF             # marks a mask that has not occurred
     KEY_TABLE = 256              # parts of a mask: a term's tables have entries for half its bits
     GAIN_COLUMNS = KEY_BITS + 4  # factors of each column if satisfied, then of any if violated
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots

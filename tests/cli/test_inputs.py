@@ -220,7 +220,7 @@ def test_fit_from_standard_input(run, folder, monkeypatch):
 
 
 def test_faults_in_standard_input(run, model, monkeypatch):
-    monkeypatch.setattr("sys.stdin", Stdin(b"x,y\n1\n"))
+    monkeypatch.setattr("sys.stdin", Stdin(b"x,y\n1,2\n"))
     assert run(*PREDICT, "-", "-o", "out.csv").is_mistake("standard input has no columns")
     monkeypatch.setattr("sys.stdin", Stdin(b""))
     assert run(*PREDICT, "-", "-o", "out.csv").is_mistake("standard input is empty")
