@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from lacforest._coding.bins import sampled_rows
 from lacforest._coding.coded_table import CodedTable, code_table
+from lacforest._contract.control import control_shares, weigh_control
 from lacforest._input.parameters import given_shares, is_real, share_ratio
 from lacforest._input.training_data import TrainingRows
 from lacforest._tree.ranks import CodedColumns
@@ -31,12 +32,6 @@ _MOST_SHARE_ROWS = 20_000
 # Rows of every class, where there are as many.
 _ROWS_PER_CLASS = 50
 
-
-# Control rows weigh as much as all labelled rows together, but none more than this.
-_LARGEST_CONTROL_FACTOR = 10.0
-# Rows with the shares of labelled rows that are counted with the control rows: few control rows say
-# little about the share of a class.
-_PRIOR_ROWS = 20.0
 # A class that is absent in deployment keeps this part of an equal share: its rows still show what
 # it looks like.
 _LEAST_SHARE = 0.001
@@ -91,25 +86,6 @@ def _take_rows(
         return rows, coded
     few = rows.take(chosen, rows.table.take(chosen))
     return few, None if coded is None else coded.take(chosen)
-
-
-def weigh_control(rows: TrainingRows) -> TrainingRows:
-    """The rows of a fit, with control rows that count for as much as the others."""
-    sampling = np.ones(rows.n_labeled) if rows.sampling_weight is None else rows.sampling_weight
-    first = rows.n_labeled - rows.n_control
-    factor = float(sampling[:first].sum() / sampling[first:].sum())
-    return rows.with_control_factor(min(max(factor, 1.0), _LARGEST_CONTROL_FACTOR))
-
-
-def control_shares(rows: TrainingRows) -> NDArray[np.float64]:
-    """Shares of the known classes among control rows, with a few rows of labelled shares added."""
-    first = rows.n_labeled - rows.n_control
-    sampling = None if rows.sampling_weight is None else rows.sampling_weight[:first]
-    labeled = np.bincount(rows.classes[:first], sampling, rows.n_known).astype(np.float64)
-    counts = np.bincount(rows.classes[first : rows.n_labeled], minlength=rows.n_known)
-    parts = counts + labeled * (_PRIOR_ROWS / labeled.sum())
-    shares: NDArray[np.float64] = parts / parts.sum()
-    return shares
 
 
 @dataclass(frozen=True)

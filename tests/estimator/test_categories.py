@@ -13,7 +13,7 @@ from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._input.categories import MOST_CATEGORIES
 from lacforest._model.arrays import split_features
 from lacforest._model.container import ModelFileError
-from lacforest.export import to_onnx, to_sklearn_like
+from lacforest.export import to_sklearn_like
 from lacforest.inspection import plot_tree, shap_values
 
 pandas = pytest.importorskip("pandas")
@@ -247,10 +247,9 @@ def test_plots_name_categories():
     plt.close("all")
 
 
-@pytest.mark.parametrize("export", [to_onnx, to_sklearn_like])
-def test_exports_that_cannot_express_sets(export):
+def test_arrays_of_thresholds_cannot_express_sets():
     with pytest.raises(ValueError, match="split categories by sets"):
-        export(fit(LACForestClassifier))
+        to_sklearn_like(fit(LACForestClassifier))
 
 
 # ------------------------------------------------------------------ bad input
