@@ -219,8 +219,7 @@ def fit_shares(
         is_fitted = totals > 0
     lift = 1.0 / np.sqrt(np.where(is_fitted, labeled_shares, 1.0))
     group, unlabeled_group = (
-        np.where(is_fitted, side[:, :-1] * lift, -1.0).argmax(axis=1)
-        for side in (scores.labeled, scores.unlabeled)
+        _most_alike(side, is_fitted, lift) for side in (scores.labeled, scores.unlabeled)
     )
     confusion = np.zeros((n_known, n_known))
     np.add.at(confusion, (group, classes), scores.weight / totals[classes])
@@ -247,6 +246,24 @@ def fit_shares(
         fit = ShareFit(counted, parts, weights, is_fitted, kept_shares, told_apart)
         known = fit.known_shares
     return fit
+
+
+def _most_alike(
+    shares: NDArray[np.float64], is_fitted: NDArray[np.bool_], lift: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """The fitted class of each row with the largest lifted share, the first of equal ones.
+
+    One class at a time: a table of all products would take as much memory as the shares, and numpy
+    2.4 crashes where it has no memory for its buffers in such a product.
+    """
+    most = np.full(len(shares), -1.0)
+    classes = np.zeros(len(shares), dtype=np.intp)
+    for k in np.flatnonzero(is_fitted):
+        lifted = shares[:, k] * lift[k]
+        is_more = lifted > most
+        classes[is_more] = k
+        most[is_more] = lifted[is_more]
+    return classes
 
 
 def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[np.float64]:
