@@ -5,6 +5,10 @@ of all rows. Differences are to the first setting; "se" is the standard error of
 
     python asv_benchmarks/compare_variants.py bins --splits 4 --data folder-of-npz-files
     python asv_benchmarks/compare_variants.py trees --splits 4 --rows 20000
+    python asv_benchmarks/compare_variants.py grown --splits 2 --rows 20000 --grow 200000
+
+With --grow, training rows are copied until there are so many. A copy lies on the way from its row
+to another row of the same class, so that copies differ; test rows are rows of the table.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
@@ -40,6 +44,10 @@ TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "150 trees, 50 explorers": ("lacextratrees", {"n_estimators": 150, "n_explorers": 50}),
         "forest": ("lacforest", {}),
     },
+    "grown": {
+        "300 trees": ("lacextratrees", {"n_estimators": 300}),
+        "150 trees": ("lacextratrees", {"n_estimators": 150}),
+    },
     "samples": {
         "all rows": ("lacforest", {}),
         "half": ("lacforest", {"max_samples": 0.5}),
@@ -48,6 +56,44 @@ TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     },
 }
 PAIRS = {"forest, 255 bins": "forest, exact", "extra trees, 255 bins": "extra trees, exact"}
+
+
+class Split(NamedTuple):
+    """Rows of a fit and of its test."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_unlabeled: np.ndarray
+    y_unlabeled: np.ndarray  # which class a row has, hidden or not
+    theta: float
+    X_test: np.ndarray
+    truth: np.ndarray  # -1 = new
+
+    def grown(self, n_rows: int, seed: int) -> Split:
+        """The same test rows, and copies of training rows so that there are n_rows in all."""
+        rng = np.random.default_rng(seed)
+        n_labeled = n_rows * len(self.X) // (len(self.X) + len(self.X_unlabeled))
+        n_unlabeled = n_rows - n_labeled
+        return self._replace(
+            X=grow(self.X, self.y, n_labeled, rng),
+            y=np.resize(self.y, n_labeled),
+            X_unlabeled=grow(self.X_unlabeled, self.y_unlabeled, n_unlabeled, rng),
+            y_unlabeled=np.resize(self.y_unlabeled, n_unlabeled),
+        )
+
+
+def grow(X: np.ndarray, y: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows, then copies of them up to a third of the way to another row of their class."""
+    rows = np.arange(n_rows) % len(X)
+    by_class = np.argsort(y, kind="stable")
+    first = np.searchsorted(y[by_class], y[rows])
+    others = by_class[first + rng.integers(np.bincount(y)[y[rows]])]
+    way = rng.uniform(0, 1 / 3, size=(n_rows, 1)).astype(np.float32)
+    way[: len(X)] = 0
+    copies = X[rows] + way * (X[others] - X[rows])
+    is_whole = (np.rint(X) == X).all(axis=0)
+    copies[:, is_whole] = np.rint(copies[:, is_whole])
+    return copies
 
 
 def load_tables(
@@ -77,8 +123,7 @@ def load_tables(
             yield name, *load()
 
 
-def make_split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[Any, ...] | None:
-    """Labelled rows, labels, unlabelled rows, theta, test rows and their truth (-1 = new)."""
+def make_split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> Split | None:
     rng = np.random.default_rng(seed)
     y = np.unique(y, return_inverse=True)[1]
     order = rng.permutation(len(X))[:n_rows]
@@ -94,23 +139,26 @@ def make_split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[An
     if not 0.02 < theta < 0.98 or len(labeled) < 20:
         return None
     truth = np.where(is_new, -1, y)
-    return X[labeled], y[labeled], X[unlabeled], theta, X[:n_test], truth[:n_test]
+    return Split(
+        X[labeled], y[labeled], X[unlabeled], y[unlabeled], theta, X[:n_test], truth[:n_test]
+    )
 
 
-def measure(topic: str, name: str, split: tuple[Any, ...], seed: int) -> Iterator[dict[str, Any]]:
-    X, y, U, theta, X_test, truth = split
+def measure(topic: str, name: str, split: Split, seed: int) -> Iterator[dict[str, Any]]:
     for label, (kind, options) in TOPICS[topic].items():
-        forest = FORESTS[kind](theta=theta, known_shares="labeled", random_state=seed, **options)
+        forest = FORESTS[kind](
+            theta=split.theta, known_shares="labeled", random_state=seed, **options
+        )
         cpu = time.process_time()
-        forest.fit(X, y, X_unlabeled=U)
+        forest.fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
         cpu = time.process_time() - cpu
         yield {
             "topic": topic,
             "data": name,
-            "rows": len(X) + len(U),
+            "rows": len(split.X) + len(split.X_unlabeled),
             "seed": seed,
             "setting": label,
-            "accuracy": float((forest.predict(X_test) == truth).mean()),
+            "accuracy": float((forest.predict(split.X_test) == split.truth).mean()),
             "cpu": round(cpu, 3),
             "nodes": len(forest._forest.nodes),
         }
@@ -162,6 +210,7 @@ def main() -> None:
     parser.add_argument("--first-split", type=int, default=0, help="number of the first split")
     parser.add_argument("--tables", nargs="+", help="names of tables (default: all)")
     parser.add_argument("--rows", type=int, default=5_000, help="most rows of a table")
+    parser.add_argument("--grow", type=int, metavar="N", help="copy training rows up to so many")
     parser.add_argument("--data", type=Path, help="folder of NPZ files with X and y")
     parser.add_argument("--results", type=Path, help="append one JSON line per fit")
     options = parser.parse_args()
@@ -170,6 +219,8 @@ def main() -> None:
     for seed in range(options.first_split, options.first_split + options.splits):
         for name, X, y in load_tables(options.data, options.tables):
             split = make_split(X, y, options.rows, seed)
+            if split and options.grow:
+                split = split.grown(options.grow, seed)
             for row in measure(options.topic, name, split, seed) if split else ():
                 results.append(row)
                 if options.results:
