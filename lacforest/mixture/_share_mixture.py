@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -173,7 +172,7 @@ class ShareMixture(BaseEstimator):
         coded : CodedTable
             The table of `rows` in codes.
         """
-        scores = deque(self._start(rows, coded), maxlen=1).pop()
+        *_, scores = self._start(rows, coded)
         self._test_shift(scores)
         return self._find_theta(scores)
 

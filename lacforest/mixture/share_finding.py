@@ -60,12 +60,12 @@ def look_alike_findings(mixture: ShareMixture) -> tuple[Finding, ...]:
     mixture : ShareMixture
         Fitted.
     """
-    visible = mixture.distinction_
-    if visible is None or visible >= _LEAST_DISTINCTION:
+    visible = _low_distinction(mixture)
+    if visible is None:
         return ()
     text = (
         "the known classes look alike: on a scale from 0 (chance) to 1, trees tell them apart by "
-        f"{max(visible, 0.0):.2f} on labelled rows that they did not see. New classes that look as "
+        f"{visible:.2f} on labelled rows that they did not see. New classes that look as "
         "much like known ones are taken for known, so theta cannot be identified and is probably "
         "too low. Better columns or more labelled rows may separate the classes; if you know the "
         "share of new rows, pass it as theta."
@@ -86,8 +86,16 @@ def plausible_interval(interval: tuple[float, float], mixture: ShareMixture) -> 
     mixture : ShareMixture
         Fitted.
     """
-    visible = mixture.distinction_
-    if visible is None or visible >= _LEAST_DISTINCTION:
+    visible = _low_distinction(mixture)
+    if visible is None:
         return interval
     low, high = interval
     return low, 1.0 if visible <= high else high / visible
+
+
+def _low_distinction(mixture: ShareMixture) -> float | None:
+    """How far the known classes are told apart, from 0 on, where that is too little to rely on."""
+    visible = mixture.distinction_
+    if visible is None or visible >= _LEAST_DISTINCTION:
+        return None
+    return max(visible, 0.0)
