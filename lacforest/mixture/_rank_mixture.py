@@ -34,7 +34,7 @@ OVERLAP_POWER = 2.0
 # Gain of log-likelihood at which both shapes have the same weight, and the width of the transition,
 # both times the share of labelled rows: the likelihood takes ranks among labelled rows for exact,
 # so it overstates the evidence where few rows are labelled.
-_OVERLAP_GAIN = 10.0 / 3.0
+_OVERLAP_GAIN = 6.0
 _OVERLAP_WIDTH = 2.0 / 3.0
 
 
