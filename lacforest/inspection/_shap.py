@@ -15,7 +15,7 @@ from lacforest._input.tables import check_prediction_table
 from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.tree_view import find_trees
 from lacforest._tree.shap import add_shap_values
-from lacforest._tree.shap_terms import TERM_NODE, split_terms
+from lacforest._tree.shap_terms import TERM_NODE, rank_column, split_terms
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # (row, tree) pairs that make a thread worth its start.
@@ -211,8 +211,7 @@ class RankedForest:
             block = X[rows].toarray() if sparse.issparse(X) else X
             for feature, thresholds in self._thresholds.items():
                 column = block[:, feature].astype(np.float64)
-                ranks[feature, rows] = np.searchsorted(thresholds, column)
-                ranks[feature, rows][np.isnan(column)] = np.iinfo(self._rank_type).max
+                rank_column(thresholds, column, ranks[feature, rows])
             for feature in self._categorical:
                 column = block[:, feature]
                 is_missing = np.isnan(column)
