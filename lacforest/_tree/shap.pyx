@@ -333,7 +333,7 @@ def add_shap_values(
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
     cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    # number_keys and find_masks write up to eight entries too many.
+    # number_keys and number_masks write up to eight entries too many.
     cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 8), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
     cdef uint16_t[::1] place_of = np.full(1 << KEY_BITS, NO_SLOT, dtype=np.uint16)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,3 +11,6 @@ def split_terms(
     leaf_value: NDArray[np.float64],
     leaf_rows: NDArray[np.float64],
 ) -> NDArray[np.float64]: ...
+def rank_column(
+    thresholds: NDArray[np.float64], column: NDArray[np.float64], ranks: NDArray[Any]
+) -> None: ...

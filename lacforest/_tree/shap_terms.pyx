@@ -2,12 +2,15 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from lacforest._tree.types cimport TermNode
+from lacforest._tree.types cimport TermNode, rank_t
 from lacforest._tree.walkable cimport check_starts, check_trees
 
 import numpy as np
 
 cdef int64_t MOST_FEATURES = 1 << 31
+
+cdef enum:
+    SEARCHES = 32   # searches of thresholds at a time
 
 TERM_NODE = np.dtype(
     [("share", "f8"), ("worth", "f8"), ("cut", "u4"), ("feature", "i4"), ("left", "i4"),
@@ -106,3 +109,48 @@ def split_terms(
                 if child[0].n_inner >= 0 or child[1].n_inner >= 0:
                     node.n_inner = 1 + max(child[0].n_inner, 0) + max(child[1].n_inner, 0)
     return means
+
+
+def rank_column(
+    const double[::1] thresholds not None,
+    const double[::1] column not None,
+    rank_t[::1] ranks not None,
+):
+    """Write to `ranks` how many thresholds are below each value; the largest number where missing.
+
+    Parameters
+    ----------
+    thresholds : float64 array
+        At least one, in ascending order.
+    column : float64 array of shape (n_rows,)
+    ranks : uint16 or uint32 array of shape (n_rows,)
+    """
+    cdef int64_t n_thresholds = thresholds.shape[0]
+    cdef rank_t missing = <rank_t> -1
+    cdef int64_t[SEARCHES] found
+    cdef int64_t first = 0
+    cdef int64_t n_values, i, size, half
+    cdef double value
+    if ranks.shape[0] != column.shape[0]:
+        raise ValueError("column and ranks must have one entry per row")
+    if not 1 <= n_thresholds < <int64_t> missing:
+        raise ValueError(f"{n_thresholds} thresholds")
+    with nogil:
+        # Searches take their steps in turn and without branches: the processor waits for none.
+        while first < column.shape[0]:
+            n_values = min(column.shape[0] - first, <int64_t> SEARCHES)
+            for i in range(n_values):
+                found[i] = 0
+            size = n_thresholds
+            while size > 1:
+                half = size // 2
+                for i in range(n_values):
+                    found[i] += half & -<int64_t> (
+                        thresholds[found[i] + half - 1] < column[first + i]
+                    )
+                size -= half
+            for i in range(n_values):
+                value = column[first + i]
+                found[i] += thresholds[found[i]] < value
+                ranks[first + i] = <rank_t> found[i] if value == value else missing
+            first += SEARCHES

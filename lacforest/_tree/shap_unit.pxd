@@ -4,14 +4,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from lacforest._tree.types cimport (
-    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, NO_SLOT, ROW_TILE, RowBlock, TermPath,
-    TermTables, TermUnit, UnitGroup, check
+    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, ROW_TILE, RowBlock, TermPath, TermTables,
+    TermUnit, UnitGroup, check
 )
 
 cdef extern from "wide_loops.h" nogil:
     void evaluate_masks(
         const uint16_t* masks, int32_t n_masks, const double* low, const double* high,
         int32_t n_low, const double* gain, int32_t n_points, int32_t width, double* values,
+    ) noexcept
+    int32_t number_masks(
+        const uint16_t* masks, int32_t n_masks, uint16_t* place_of, uint16_t* found,
+        uint16_t* places,
     ) noexcept
     void add_places(
         const double* values, const uint16_t* place, int32_t n_slots, int32_t width, double* sums
@@ -106,28 +110,13 @@ cdef inline void prepare_term(
             n_filled[1] *= 2
 
 
-cdef inline int32_t find_masks(const uint16_t* masks, TermUnit* unit) noexcept nogil:
-    """The masks of a term that occur, and the place among them of each slot's mask."""
-    cdef int32_t n_masks = 0
-    cdef int32_t i
-    cdef uint16_t place
-    for i in range(unit.n_slots):
-        # Without branches, which could not be foreseen: many masks are new.
-        place = unit.place_of[masks[i]]
-        unit.mask[n_masks] = masks[i]
-        unit.place[i] = place if place != NO_SLOT else <uint16_t> n_masks
-        unit.place_of[masks[i]] = unit.place[i]
-        n_masks += place == NO_SLOT
-    for i in range(n_masks):
-        unit.place_of[unit.mask[i]] = NO_SLOT
-    return n_masks
-
-
 cdef inline void add_term(
     const TermTables* term, const uint16_t* masks, TermUnit* unit
 ) noexcept nogil:
     """Evaluate a term for the masks that occur, and add to each slot the values of its mask."""
-    cdef int32_t n_masks = find_masks(masks, unit)
+    cdef int32_t n_masks = number_masks(
+        masks, unit.n_slots, unit.place_of, unit.mask, unit.place
+    )
     evaluate_masks(
         unit.mask, n_masks, term.low, term.high, term.n_low, term.gain, term.n_points, unit.width,
         unit.term_values,

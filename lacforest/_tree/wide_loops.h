@@ -138,6 +138,27 @@ static inline void evaluate_masks(
     evaluate_masks_plain(masks, n_masks, low, high, n_low, gain, n_points, width, values);
 }
 
+/* Number the different masks as they occur: places[i] is that of masks[i], found[place] the mask.
+
+   Without branches, which could not be foreseen as many masks are new; a compiler makes a branch of
+   a condition here, so there is none. place_of has 0xFFFF for every mask, before and after, and all
+   places are below 0x8000. One entry of found too many is written. */
+static inline int32_t number_masks(
+    const uint16_t *masks, int32_t n_masks, uint16_t *place_of, uint16_t *found, uint16_t *places)
+{
+    uint32_t n_found = 0;
+    for (int32_t i = 0; i < n_masks; i++) {
+        const uint32_t place = place_of[masks[i]], is_new = place >> 15;
+        const uint32_t now = place ^ ((place ^ n_found) & (0u - is_new));
+        found[n_found] = masks[i];
+        places[i] = place_of[masks[i]] = (uint16_t)now;
+        n_found += is_new;
+    }
+    for (uint32_t i = 0; i < n_found; i++)
+        place_of[found[i]] = 0xFFFF;
+    return (int32_t)n_found;
+}
+
 /* Add to the values of each slot those at its place in a list. */
 LACFOREST_BODY void add_places_body(
     const double *values, const uint16_t *place, int32_t n_slots, int32_t width, double *sums)

@@ -15,7 +15,7 @@ from lacforest._input.tables import check_prediction_table
 from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.tree_view import find_trees
 from lacforest._tree.shap import add_shap_values
-from lacforest._tree.shap_terms import TERM_NODE, split_terms
+from lacforest._tree.shap_terms import TERM_NODE, rank_column, split_terms
 from lacforest._utils.threads import in_threads, spans, useful_threads, wait_for
 
 # (row, tree) pairs that make a thread worth its start.
@@ -148,7 +148,9 @@ class RankedForest:
         self._nodes["feature"] = arrays.nodes["feature"]
         self._thresholds: dict[int, NDArray[np.float64]] = {}
         ranks = np.zeros(len(features), dtype=np.uint32)
-        by_feature = np.argsort(features, kind="stable")
+        # Short numbers are sorted by radix, in a tenth of the time.
+        short = features.astype(np.min_scalar_type(arrays.n_features))
+        by_feature = np.argsort(short, kind="stable")
         used, first = np.unique(features[by_feature], return_index=True)
         is_categorical = None if arrays.sets is None else arrays.sets.is_categorical
         self._categorical: list[int] = []
@@ -157,9 +159,10 @@ class RankedForest:
                 self._categorical.append(int(feature))
                 ranks[places] = thresholds[places]
                 continue
-            self._thresholds[int(feature)], ranks[places] = np.unique(
-                thresholds[places], return_inverse=True
-            )
+            own, own_ranks = thresholds[places], np.empty(len(places), dtype=np.uint32)
+            self._thresholds[int(feature)] = np.unique(own)
+            rank_column(self._thresholds[int(feature)], own, own_ranks)
+            ranks[places] = own_ranks
         self._nodes["cut"][inner] = ranks
         most = max(map(len, self._thresholds.values()), default=0)
         self._rank_type = np.uint16 if most < np.iinfo(np.uint16).max else np.uint32
@@ -211,8 +214,7 @@ class RankedForest:
             block = X[rows].toarray() if sparse.issparse(X) else X
             for feature, thresholds in self._thresholds.items():
                 column = block[:, feature].astype(np.float64)
-                ranks[feature, rows] = np.searchsorted(thresholds, column)
-                ranks[feature, rows][np.isnan(column)] = np.iinfo(self._rank_type).max
+                rank_column(thresholds, column, ranks[feature, rows])
             for feature in self._categorical:
                 column = block[:, feature]
                 is_missing = np.isnan(column)

@@ -13,6 +13,7 @@ from strategies import problems, seeds
 from lacforest import LACExtraTreesClassifier
 from lacforest._model.arrays import ForestArrays
 from lacforest._tree.shap import use_wide_loops
+from lacforest._tree.shap_terms import rank_column
 from lacforest._tree.workspace import NODE
 from lacforest.export import to_sklearn_like
 from lacforest.inspection import shap_values
@@ -120,6 +121,34 @@ def test_values_add_up_to_the_probability(problem, seed):
     of_new, base_of_new = shap_values(forest, problem.everyone)
     assert_array_equal(of_new, values[:, :, forest.new_class_index_])
     assert base_of_new == base[forest.new_class_index_]
+
+
+numbers = st.floats(-3, 3) | st.sampled_from([-np.inf, -0.0, 0.0, 1.0, np.inf])
+
+
+@given(
+    st.lists(numbers, min_size=1, max_size=40, unique=True),
+    st.lists(numbers | st.just(np.nan), max_size=20),
+    st.sampled_from([np.uint16, np.uint32]),
+)
+def test_ranks_count_the_thresholds_below(thresholds, values, dtype):
+    thresholds = np.sort(thresholds)
+    column = np.array([*values, *thresholds])
+    ranks = np.zeros(len(column), dtype=dtype)
+    rank_column(thresholds, column, ranks)
+    expected = [np.iinfo(dtype).max if x != x else sum(t < x for t in thresholds) for x in column]
+    assert ranks.tolist() == expected
+
+
+def test_ranks_that_do_not_fit_are_refused():
+    column, ranks = np.zeros(3), np.zeros(3, dtype=np.uint16)
+    for thresholds, out in [
+        (np.zeros(0), ranks),
+        (np.arange(65_535.0), ranks),
+        (np.zeros(2), ranks[:2]),
+    ]:
+        with pytest.raises(ValueError, match=r"thresholds|entry"):
+            rank_column(thresholds, column, out)
 
 
 # ---------------------------------------------------------------------------- long paths
