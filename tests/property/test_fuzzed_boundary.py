@@ -15,19 +15,13 @@ from hypothesis import strategies as st
 
 import lacforest._tree
 from lacforest import AugmentedGiniCriterion, GiniCriterion
-from lacforest._tree import row_hash
+from lacforest._tree import predict, row_hash
 from lacforest._tree.bins import bin_codes, few_distinct, move_to_edges
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.keys import sorted_keys
 from lacforest._tree.out_of_bag import out_of_bag_sums
-from lacforest._tree.predict import (
-    add_coded_values,
-    add_node_values,
-    add_probabilities,
-    find_leaves,
-)
 from lacforest._tree.ranks import (
     CodedColumns,
     ColumnValues,
@@ -38,7 +32,7 @@ from lacforest._tree.ranks import (
 )
 from lacforest._tree.sets import CategorySets
 from lacforest._tree.shap import add_shap_values
-from lacforest._tree.shap_terms import TERM_NODE, split_terms
+from lacforest._tree.shap_terms import TERM_NODE, rank_column, split_terms
 from lacforest._tree.workspace import (
     CODED_NODE,
     NODE,
@@ -143,9 +137,9 @@ def walk_by_sets(**parts):
     nodes = nodes_of(NODE)
     nodes["threshold"] = 0.0
     trees = {"node_bytes": nodes.view(np.uint8), "tree_start": STARTS.copy(), "sets": sets}
-    find_leaves(rows_of_values(), leaves=np.zeros((N_ROWS, 2), np.int32), **trees)
+    predict.find_leaves(rows_of_values(), leaves=np.zeros((N_ROWS, 2), np.int32), **trees)
     columns, sums = CodedColumns(**column_parts()), np.zeros(N_ROWS)
-    add_coded_values(columns, node_values=np.arange(8.0), first_row=0, sums=sums, **trees)
+    predict.add_coded_values(columns, node_values=np.arange(8.0), first_row=0, sums=sums, **trees)
     shap = shap_parts()
     shap["node_bytes"].view(TERM_NODE)["cut"] = 0
     add_shap_values(**shap, sets=sets)
@@ -201,29 +195,33 @@ SEEDS = {"seeds": np.arange(2, dtype=np.uint64), "sample_seeds": np.arange(2, dt
 # Compiled function, and keywords that it takes.
 CALLS = {
     "add_probabilities": lambda: (
-        add_probabilities,
+        predict.add_probabilities,
         {"X": rows_of_values(), **forest(NODE)}
         | {"leaf_values": np.ones((5, N_CLASSES), np.float32)}
         | {"sums": np.zeros((N_ROWS, N_CLASSES))},
     ),
     "add_node_values": lambda: (
-        add_node_values,
+        predict.add_node_values,
         {"X": rows_of_values().astype(np.float32), **forest(NODE)}
         | {"n_explored": np.array([3, 3], np.int32), "explored_start": np.array([0, 3, 6])}
         | {"explored_values": np.arange(6.0), "sums": np.zeros(N_ROWS)},
     ),
     "find_leaves": lambda: (
-        find_leaves,
+        predict.find_leaves,
         {"X": rows_of_values(), **forest(NODE), "leaves": np.zeros((N_ROWS, 2), np.int32)},
     ),
     "add_coded_values": lambda: (
-        add_coded_values,
+        predict.add_coded_values,
         {"columns": CodedColumns(**column_parts()), **forest(CODED_NODE)}
         | {"node_values": np.arange(8.0), "first_row": 4, "sums": np.zeros(N_ROWS - 4)},
     ),
     "split_terms": lambda: (
         split_terms,
         forest(TERM_NODE) | {"leaf_value": np.ones(8), "leaf_rows": np.ones(8)},
+    ),
+    "rank_column": lambda: (
+        rank_column,
+        {"thresholds": np.arange(3.0), "column": np.arange(9.0), "ranks": np.zeros(9, np.uint16)},
     ),
     "add_shap_values": lambda: (add_shap_values, shap_parts()),
     "GrowthTable": lambda: (grow_on, table_parts(weighted=False)),
