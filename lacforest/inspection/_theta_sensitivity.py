@@ -261,6 +261,7 @@ def _shares_as_found(forest: BaseLACForest) -> Any:
         return forest.known_shares
     if forest.known_shares_interval_ is None:
         return "labeled"
+    assert forest.known_shares_ is not None  # they have an interval
     return dict(zip(forest.known_classes_.tolist(), forest.known_shares_, strict=True))
 
 
