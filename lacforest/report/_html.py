@@ -41,7 +41,8 @@ figcaption { color: var(--soft); font-size: .875rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .925rem; }
 th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; }
-table { width: 100%; }
+table { width: 100%; } td { min-width: 3.2rem; }
+td:first-child, td:last-child { overflow-wrap: anywhere; }
 .pairs thead { position: absolute; clip-path: inset(50%); }
 .pairs tbody { display: grid; column-gap: 2.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
