@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacforest._contract.deployment import Deployment, Theta
 from lacforest._utils.classes import WithClasses
 from lacforest._utils.findings import Finding
+from lacforest.mixture.curve_points import curve_points
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
@@ -66,6 +67,7 @@ class AugmentedClassifierMixin(WithClasses, ClassifierMixin):
     theta_: float | None
     theta_interval_: tuple[float, float] | None
     theta_estimator_: Any
+    theta_curve_: NDArray[np.float64] | None
     known_shares_: NDArray[np.float64] | None
     known_shares_interval_: NDArray[np.float64] | None
     share_shift_: float | None
@@ -79,6 +81,7 @@ class AugmentedClassifierMixin(WithClasses, ClassifierMixin):
         self.theta_ = None if theta is None else theta.value
         self.theta_interval_ = None if theta is None else theta.interval
         self.theta_estimator_ = None if theta is None else theta.estimator
+        self.theta_curve_ = curve_points(self.theta_estimator_)
 
     def _store_deployment(self, deployment: Deployment | None) -> None:
         """Set theta and the shares of known classes; None where there is no new class."""

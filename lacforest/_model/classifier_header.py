@@ -62,7 +62,8 @@ def restore_classifier(estimator: Any, header: dict[str, Any]) -> None:
     estimator._store_labels(labels)
     if "theta" in parameters:
         estimator.theta_, estimator.theta_interval_ = theta, interval
-        estimator.theta_estimator_ = None  # estimators of theta are not kept in files
+        # Estimators of theta are not kept in files; `restore_deployment` has the curve.
+        estimator.theta_estimator_ = estimator.theta_curve_ = None
 
 
 def _restore_labels(header: dict[str, Any]) -> Labels:

@@ -29,15 +29,16 @@ def encode_deployment(estimator: Any) -> dict[str, Any] | None:
             [found.topic, found.level, found.text, list(found.columns)]
             for found in estimator.fit_findings_
         ],
-        "column_shift": _encode_shift(getattr(estimator, "column_shift_", None)),
+        "column_shift": _encode_columns(getattr(estimator, "column_shift_", None)),
+        "theta_curve": _encode_columns(getattr(estimator, "theta_curve_", None)),
     }
 
 
-def _encode_shift(shift: NDArray[np.float64] | None) -> list[Any] | None:
-    """One list per comparison; null for the one with rows taken for known if there were none."""
-    if shift is None:
+def _encode_columns(table: NDArray[np.float64] | None) -> list[Any] | None:
+    """One list per column; null for a column that does not apply and holds NaN."""
+    if table is None:
         return None
-    return [None if np.isnan(column).any() else column.tolist() for column in shift.T]
+    return [None if np.isnan(column).any() else column.tolist() for column in table.T]
 
 
 def _restore_shift(stored: Any, n_features: int) -> NDArray[np.float64] | None:
@@ -56,10 +57,31 @@ def _restore_shift(stored: Any, n_features: int) -> NDArray[np.float64] | None:
     return shift
 
 
+def _restore_curve(stored: Any) -> NDArray[np.float64] | None:
+    """Points of a curve: where, how high, and as fitted."""
+    if stored is None:
+        return None
+    if not isinstance(stored, list) or len(stored) != 3:
+        raise ModelFileError("theta_curve is not three lists")
+    x = decode_floats(stored[0], "theta_curve")
+    curve = np.full((len(x), 3), np.nan)
+    for column, values in enumerate(stored):
+        if column == 2 and values is None:
+            continue
+        points = decode_floats(values, "theta_curve")
+        if points.shape != x.shape or len(x) == 0 or (points < 0).any():
+            raise ModelFileError("theta_curve is not the points of a curve")
+        curve[:, column] = points
+    if (x > 1).any():
+        raise ModelFileError("theta_curve is not over shares of rows")
+    return curve
+
+
 def restore_deployment(estimator: Any, stored: Any) -> None:
     """Set the fitted attributes that `encode_deployment` stored; None clears them."""
     estimator.known_shares_ = estimator.known_shares_interval_ = None
-    estimator.share_shift_, estimator.fit_findings_, estimator.column_shift_ = None, (), None
+    estimator.share_shift_, estimator.fit_findings_ = None, ()
+    estimator.column_shift_ = estimator.theta_curve_ = None
     if stored is None:
         return
     n_known = len(estimator.known_classes_)
@@ -79,6 +101,7 @@ def restore_deployment(estimator: Any, stored: Any) -> None:
         estimator.share_shift_ = float(shift)
     estimator.fit_findings_ = tuple(_restore_finding(entry) for entry in stored["findings"])
     estimator.column_shift_ = _restore_shift(stored.get("column_shift"), estimator.n_features_in_)
+    estimator.theta_curve_ = _restore_curve(stored.get("theta_curve"))
 
 
 def encode_adaptation(estimator: Any) -> dict[str, Any]:

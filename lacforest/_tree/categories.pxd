@@ -16,6 +16,21 @@ cdef FeatureStatistics order_categories(
     count_t* cells,
 ) noexcept nogil
 
+# Order the categories of a node without copying cells: `counts` becomes the address of their rows
+# by class, one line per slot of a category. The arguments are those of order_categories.
+cdef void rank_categories(
+    const NodeSearch* search,
+    const code_t* codes,
+    const CodeRange* span,
+    double known_mass,
+    const count_t** counts,
+) noexcept nogil
+
+# The same for categories that are counted: `counts` has a line per code of the span.
+cdef void order_counted(
+    const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
+) noexcept nogil
+
 # The two categories of a node, which have one cut, whatever their order. The codes of the span
 # become places: 0 and 1.
 cdef inline void take_two_categories(Workspace* work, CodeRange* span) noexcept nogil:
@@ -26,8 +41,11 @@ cdef inline void take_two_categories(Workspace* work, CodeRange* span) noexcept 
     span.high = 1
     span.missing = 2
 
-# The place of a random cut among the ordered categories, and the sums of the cells up to it.
-cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil
+# The place of a random cut among the ordered categories; `left_counts` is increased by the counts
+# of those up to it. `counts` has a line per slot of a category.
+cdef code_t draw_place(
+    const Workspace* work, uint64_t word, const count_t* counts, count_t* left_counts
+) noexcept nogil
 
 # Keep the categories of the cut that has just become the best.
 cdef void keep_categories(Workspace* work, Split* best) noexcept nogil

@@ -12,8 +12,8 @@ Where many categories have few rows each, nearly every one has a single class: a
 would separate the rows of the node and say nothing about others. There, the only cut is that of one
 category against all others which reduces Gini impurity most.
 
-A random cut is drawn uniformly between the smallest and the largest score. Random sets, regardless
-of classes, were less accurate with many categories; see docs/guide/categories.rst.
+A random cut is drawn uniformly between the smallest and the largest score; see
+docs/guide/categories.rst.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -201,16 +201,20 @@ cdef inline void _score_by_direction(CategoryScratch* scratch, int64_t n_classes
 cdef inline void _score(
     CategoryScratch* scratch, const count_t* counts, int64_t n_classes, double known_mass
 ) noexcept nogil:
-    """Score the categories of the node, which are listed in the order of their codes."""
-    cdef double* shares
-    cdef double mass
+    """Score the listed categories. With two classes the score is the share of the second."""
+    cdef const count_t* own
+    cdef double mass, last
     cdef code_t c
     for c in range(scratch.n_present):
-        shares = scratch.shares + c * n_classes
-        mass = _find_shares(
-            counts + scratch.slot[scratch.order[c].code] * n_classes, n_classes, known_mass, shares
-        )
-        scratch.order[c].score = shares[1] if n_classes == 2 else mass
+        own = counts + scratch.slot[scratch.order[c].code] * n_classes
+        if n_classes == 2:
+            last = <double> own[1]
+            mass = <double> own[0] * known_mass + last
+            scratch.order[c].score = last * (1.0 / mass) if mass > 0.0 else last
+        else:
+            scratch.order[c].score = _find_shares(
+                own, n_classes, known_mass, scratch.shares + c * n_classes
+            )
     if n_classes > 2:
         _score_by_direction(scratch, n_classes)
 
@@ -281,6 +285,53 @@ cdef inline FeatureStatistics _places(
     return statistics
 
 
+cdef inline void _order_listed(
+    const NodeSearch* search, const count_t* counts, double known_mass
+) noexcept nogil:
+    """Order the categories of the node, which are listed in the order of their codes."""
+    cdef CategoryScratch* scratch = &search.work.categories
+    cdef int64_t n_classes = search.work.n_classes
+    check(scratch.n_present >= 1)
+    scratch.n_places = scratch.n_present
+    if scratch.n_present <= 2:           # two have one cut, whatever their order
+        return
+    if scratch.n_present > MANY and (
+        _n_rows(search.work, counts) < search.limits.rows_per_category * scratch.n_present
+    ):
+        _single_out(scratch, counts, n_classes, known_mass)
+        scratch.n_places = 2
+    else:
+        _score(scratch, counts, n_classes, known_mass)
+        _sort(scratch.order, scratch.n_present)
+
+
+cdef void order_counted(
+    const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
+) noexcept nogil:
+    _list_counted(search.work, span, counts)
+    _order_listed(search, counts, known_mass)
+
+
+cdef void rank_categories(
+    const NodeSearch* search,
+    const code_t* codes,
+    const CodeRange* span,
+    double known_mass,
+    const count_t** counts,
+) noexcept nogil:
+    cdef Workspace* work = search.work
+    cdef int64_t n_codes = <int64_t> (span.high - span.low) + 1
+    if are_few_cells(2 * n_codes * work.n_classes, 2 * search.n_rows):
+        # The first half of the cells may hold counts of whole rows.
+        counts[0] = <const count_t*> work.cells + N_CELLS // 2
+        fill_cells(search, codes, span, <count_t*> work.cells + N_CELLS // 2)
+        order_counted(search, span, counts[0], known_mass)
+    else:
+        counts[0] = <const count_t*> work.categories.counts
+        _count_sparsely(search, codes, span.missing, <count_t*> work.categories.counts)
+        _order_listed(search, counts[0], known_mass)
+
+
 cdef FeatureStatistics order_categories(
     const NodeSearch* search,
     const code_t* codes,
@@ -290,35 +341,17 @@ cdef FeatureStatistics order_categories(
 ) noexcept nogil:
     cdef Workspace* work = search.work
     cdef CategoryScratch* scratch = &work.categories
-    cdef const count_t* counts = <const count_t*> scratch.counts
-    cdef int64_t n_classes = work.n_classes
+    cdef const count_t* counts = NULL
     cdef const count_t* own
     cdef CodeRange places
-    cdef int64_t k
+    cdef int64_t k, n_classes = work.n_classes
     cdef code_t c
     if span.high == span.low + 1 and are_few_cells(2 * n_classes, search.n_rows):
         places = span[0]
         fill_cells(search, codes, span, cells)
         take_two_categories(work, &places)
         return _places(scratch, span, cells)
-    # The first half of the cells may hold counts of whole rows.
-    if are_few_cells(2 * (<int64_t> (span.high - span.low) + 1) * n_classes, 2 * search.n_rows):
-        counts = <const count_t*> work.cells + N_CELLS // 2
-        fill_cells(search, codes, span, <count_t*> work.cells + N_CELLS // 2)
-        _list_counted(work, span, counts)
-    else:
-        _count_sparsely(search, codes, span.missing, <count_t*> scratch.counts)
-    check(scratch.n_present >= 1)
-    scratch.n_places = scratch.n_present
-    if scratch.n_present > 2:            # two have one cut, whatever their order
-        if scratch.n_present > MANY and (
-            _n_rows(work, counts) < search.limits.rows_per_category * scratch.n_present
-        ):
-            _single_out(scratch, counts, n_classes, known_mass)
-            scratch.n_places = 2
-        else:
-            _score(scratch, counts, n_classes, known_mass)
-            _sort(scratch.order, scratch.n_present)
+    rank_categories(search, codes, span, known_mass, &counts)
     for c in range(scratch.n_present):
         own = counts + scratch.slot[scratch.order[c].code] * n_classes
         if c < scratch.n_places:
@@ -329,9 +362,11 @@ cdef FeatureStatistics order_categories(
     return _places(scratch, span, cells)
 
 
-cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_counts) noexcept nogil:
+cdef code_t draw_place(
+    const Workspace* work, uint64_t word, const count_t* counts, count_t* left_counts
+) noexcept nogil:
     cdef const CategoryScratch* scratch = &work.categories
-    cdef const count_t* cells = <const count_t*> scratch.cells
+    cdef const count_t* own
     cdef const ScoredCategory* order = scratch.order
     cdef code_t n_places = scratch.n_places
     cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
@@ -347,8 +382,9 @@ cdef code_t draw_place(const Workspace* work, uint64_t word, count_t* left_count
     elif n_places > 2:
         last = <code_t> (share * (n_places - 1))
     for c in range(last + 1):
+        own = counts + <int64_t> scratch.slot[order[c].code] * work.n_classes
         for k in range(work.n_classes):
-            left_counts[k] += cells[c * work.n_classes + k]
+            left_counts[k] += own[k]
     return last
 
 

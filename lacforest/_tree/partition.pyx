@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from lacforest._tree.sets cimport in_set, sets_so_far
+from lacforest._tree.sets cimport in_set, set_word, sets_so_far
 from lacforest._tree.statistics cimport gather
 from lacforest._tree.types cimport (
     CodeTable, Node, OpenBlock, Split, TreeSets, Workspace, check, class_t, code_t, row_t, stored_t
@@ -90,12 +90,21 @@ cdef inline int32_t _divide_at(
     cdef code_t missing = table.n_codes[feature]
     cdef int32_t low = here.start
     cdef int32_t high = here.end - 1
+    cdef uint64_t word = 0
+    cdef code_t code
     cdef int32_t i
     cdef bint left
     if sets.is_categorical != NULL and sets.is_categorical[feature]:
+        if width == 1 and missing < 64:
+            word = set_word(sets.words + <int64_t> node.payload.set_at)
         for i in range(here.start, here.end):
-            left = _goes_left_at(table, node, sets, rows[source[i]])
-            target[low if left else high] = source[i]
+            if width == 1 and missing < 64:
+                code = (<const uint8_t*> table.column[feature])[rows[source[i]]]
+                left = ((word >> code) & 1) != missing_left
+            else:
+                left = _goes_left_at(table, node, sets, rows[source[i]])
+            target[low] = source[i]
+            target[high] = source[i]
             low += left
             high -= not left
         return low - here.start
@@ -195,12 +204,17 @@ cdef int64_t split_rows(
     cdef int64_t n_left = 0
     cdef int64_t n_right = 0
     cdef bint left
+    # Sets of fewer codes than a word has bits are looked up in it, the missing one included.
+    cdef bint is_word = header != NULL and missing < 64
+    cdef uint64_t word = set_word(header) if is_word else 0
     gather(table, best.feature, rows, n_rows, codes)
     for i in range(n_rows):
         code = codes[i]
         row = rows[i]
         label = classes[i]
-        if header != NULL:
+        if is_word:
+            left = ((word >> code) & 1) != best.missing_left
+        elif header != NULL:
             left = in_set(header, code) != best.missing_left
         else:
             left = _goes_left(code, best.cut.last, missing, best.missing_left)

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
-from lacforest._tree.types cimport FEW_CATEGORIES, MOST_ROW_CODES, Node, code_t, value_t
+from lacforest._tree.types cimport MOST_ROW_CODES, Node, code_t, value_t
 from lacforest._tree.workspace cimport readable_nodes, writable_nodes
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 cdef enum:
     DIGIT = 11              # bits per pass of the radix sort
     N_BUCKETS = 1 << DIGIT  # of 4 bytes: they stay in L1
+    MOST_CATEGORIES = 16    # of most columns, beyond which whole rows do not pay
 
 
 cdef class CodedColumns:
@@ -83,8 +84,7 @@ cdef class ColumnValues:
     Parameters
     ----------
     values : sequence of float64 arrays
-        In ascending order, one per column of the CodedColumns they belong to. The value of code c
-        is entry c.
+        One per column of the CodedColumns they belong to, ascending: entry c is that of code c.
     columns : CodedColumns, optional
         Where memory holds them twice: up to 64 of one byte, without missing values, are copied row
         by row, which the search reads faster, unless most of them have many categories.
@@ -106,7 +106,7 @@ cdef class ColumnValues:
     cdef int _copy_rows(self, CodedColumns columns) except -1:
         cdef const uint8_t[:, ::1] rows
         self.check_columns(columns)
-        have_many = columns.is_categorical & (columns.n_codes > FEW_CATEGORIES)
+        have_many = columns.is_categorical & (columns.n_codes > MOST_CATEGORIES)
         is_special = (columns.has_missing | (columns._widths > 1)).any() or have_many.mean() > 0.5
         if not (is_special or columns.table.n_features > MOST_ROW_CODES):
             self.row_width = 16 * ((columns.table.n_features + 15) // 16)

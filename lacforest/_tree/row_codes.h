@@ -45,34 +45,43 @@ static inline void find_code_ranges(
     }
 }
 
-/* Count the rows with codes up to last[column], by class and column; few has a byte per count. */
+/* Count the rows with codes up to last[column] + e for e = 0 ... n_ends - 1, by e, class and column:
+   n_counts for each e. few has a byte per count. */
 static inline void count_codes_up_to(
     const uint8_t *codes, int32_t width, const uint32_t *rows, const uint16_t *classes,
-    int64_t n_rows, const uint8_t *last, int64_t n_counts, uint8_t *few, uint32_t *counts)
+    int64_t n_rows, const uint8_t *last, int64_t n_ends, int64_t n_counts, uint8_t *few,
+    uint32_t *counts)
 {
-    memset(counts, 0, (size_t)n_counts * sizeof(uint32_t));
+    memset(counts, 0, (size_t)(n_ends * n_counts) * sizeof(uint32_t));
     /* A byte counts 255 rows. */
     for (int64_t begin = 0; begin < n_rows; begin += 255) {
         int64_t end = n_rows - begin < 255 ? n_rows : begin + 255;
-        memset(few, 0, (size_t)n_counts);
+        memset(few, 0, (size_t)(n_ends * n_counts));
         for (int64_t i = begin; i < end; i++) {
             const uint8_t *row = codes + (int64_t)rows[i] * width;
-            uint8_t *own = few + (int64_t)classes[i] * width;
             for (int32_t first = 0; first < width; first += 16) {
+                uint8_t *own = few + (int64_t)classes[i] * width + first;
 #if defined(__SSE2__)
                 __m128i code = _mm_loadu_si128((const __m128i *)(row + first));
                 __m128i most = _mm_loadu_si128((const __m128i *)(last + first));
-                __m128i n_own = _mm_loadu_si128((const __m128i *)(own + first));
-                /* All bits, which is -1, where the code is at most `most`. */
-                __m128i is_left = _mm_cmpeq_epi8(_mm_min_epu8(code, most), code);
-                _mm_storeu_si128((__m128i *)(own + first), _mm_sub_epi8(n_own, is_left));
+                for (int64_t e = 0; e < n_ends; e++) {
+                    __m128i n_own = _mm_loadu_si128((const __m128i *)own);
+                    /* All bits, which is -1, where the code is at most `most`. */
+                    __m128i is_left = _mm_cmpeq_epi8(_mm_min_epu8(code, most), code);
+                    _mm_storeu_si128((__m128i *)own, _mm_sub_epi8(n_own, is_left));
+                    most = _mm_adds_epu8(most, _mm_set1_epi8(1));
+                    own += n_counts;
+                }
 #else
-                for (int32_t column = first; column < first + 16; column++)
-                    own[column] += row[column] <= last[column];
+                for (int64_t e = 0; e < n_ends; e++) {
+                    for (int32_t column = 0; column < 16; column++)
+                        own[column] += row[first + column] <= last[first + column] + e;
+                    own += n_counts;
+                }
 #endif
             }
         }
-        for (int64_t j = 0; j < n_counts; j++)
+        for (int64_t j = 0; j < n_ends * n_counts; j++)
             counts[j] += few[j];
     }
 }

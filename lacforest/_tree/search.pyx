@@ -14,7 +14,8 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from lacforest._tree.categories cimport (
-    draw_place, keep_categories, order_categories, take_two_categories
+    draw_place, keep_categories, order_categories, order_counted, rank_categories,
+    take_two_categories
 )
 from lacforest._tree.criterion cimport (
     category_mass, copy_sums, cut_loss, is_feasible, may_beat, move_rows, node_weight, set_least,
@@ -27,10 +28,10 @@ from lacforest._tree.statistics cimport (
     is_zero, row_weight
 )
 from lacforest._tree.types cimport (
-    LABELED, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, NodeSearch,
+    LABELED, N_CELLS, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, NodeSearch,
     RowCuts, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
 )
-from lacforest._tree.whole_rows cimport draw_row_cuts, reads_rows
+from lacforest._tree.whole_rows cimport count_categories, draw_row_cuts, reads_rows
 
 # Relative to the node's weight. Sums over a million rows err by about 1e-13 of it.
 cdef double TIE = 1e-12
@@ -258,6 +259,7 @@ cdef inline bint _try_random_cut(
     cdef const double* values = <const double*> search.candidates.values[feature]
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef const count_t* missing_counts = <const count_t*> work.missing_counts
+    cdef const count_t* counts = NULL
     cdef count_t[N_SUMS] least, left, right
     cdef double threshold = INFINITY       # present | missing
     cdef double loss = search.best.loss
@@ -275,10 +277,8 @@ cdef inline bint _try_random_cut(
         last = 0
         following = 1
     elif search.table.is_categorical[feature]:
-        span = order_categories(
-            search, codes, &span, category_mass(criterion), <count_t*> work.categories.cells
-        ).codes
-        last = draw_place(work, word, left_counts)
+        rank_categories(search, codes, &span, category_mass(criterion), &counts)
+        last = draw_place(work, word, counts, left_counts)
         following = last + 1
     else:
         last, following = span.high, span.missing    # present | missing, unless values differ
@@ -307,13 +307,11 @@ cdef inline bint _try_random_cut(
 cdef inline int32_t _try_cuts_of_rows(
     const criterion_t* criterion, NodeSearch* search, const count_t* node, uint64_t* random_state
 ) noexcept nogil:
-    """Improve the best cut by max_features random ones, as _try_random_cut does by one of them.
-
-    Return how many features were drawn.
-    """
+    """Improve the best cut as max_features calls of _try_random_cut do; return how many it drew."""
     cdef Workspace* work = search.work
     cdef const uint32_t* counts = <const uint32_t*> work.cells
     cdef count_t* left_counts = <count_t*> work.left_counts
+    cdef count_t* of_categories = <count_t*> work.cells + N_CELLS // 2   # behind `counts`
     cdef count_t[N_SUMS] least, left, right
     cdef RowCuts cuts
     cdef CodeRange span
@@ -327,25 +325,27 @@ cdef inline int32_t _try_cuts_of_rows(
         loss = search.best.loss
         if loss <= 0.5 * search.margin:
             break      # no impurity is left to reduce
-        if cuts.low[feature] == cuts.high[feature]:
+        memset(left_counts, 0, work.n_classes * sizeof(count_t))
+        last = cuts.last[feature]
+        if search.table.is_categorical[feature]:
+            if not count_categories(search, feature, &cuts, of_categories, &span):
+                _try_random_cut(criterion, search, node, feature, cuts.word[feature])
+                if search.best.loss < loss:
+                    _keep(search, feature, False)
+                continue
+            if span.low == span.high:
+                continue
+            order_counted(search, &span, of_categories, category_mass(criterion))
+            last = draw_place(work, cuts.word[feature], of_categories, left_counts)
+        elif cuts.low[feature] == cuts.high[feature]:
             continue
-        if cuts.are_counted[feature]:
+        else:
             for k in range(work.n_classes):
                 left_counts[k] = <count_t> counts[k * search.candidates.row_width + feature]
-            sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
-            last = cuts.last[feature]
-            if search.table.is_categorical[feature]:
-                span.low = cuts.low[feature]
-                span.high = cuts.high[feature]
-                take_two_categories(work, &span)
-                last = span.low
-            _consider(criterion, search, least, node, left, right, last, last + 1, False)
-            if search.best.loss < loss:
-                search.best.threshold = cuts.threshold[feature]
-        else:
-            memset(left_counts, 0, work.n_classes * sizeof(count_t))
-            _try_random_cut(criterion, search, node, feature, cuts.word[feature])
+        sum_sides(criterion, <const count_t*> work.node_counts, left_counts, left, right)
+        _consider(criterion, search, least, node, left, right, last, last + 1, False)
         if search.best.loss < loss:
+            search.best.threshold = cuts.threshold[feature]
             _keep(search, feature, False)
     memset(left_counts, 0, work.n_classes * sizeof(count_t))
     return cuts.n_drawn

@@ -27,6 +27,11 @@ cdef inline bint in_set(const uint64_t* header, code_t code) noexcept nogil:
     return word < set_size(header) and (header[1 + word] >> (code & 63)) & 1
 
 
+cdef inline uint64_t set_word(const uint64_t* header) noexcept nogil:
+    """The bits of all codes, in a column of fewer than 64."""
+    return header[1] if set_size(header) > 0 else 0
+
+
 # Raise ValueError about the set of a node.
 cdef int refuse_set(int64_t number, int64_t tree) except -1
 

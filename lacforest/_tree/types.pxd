@@ -59,7 +59,7 @@ cdef enum:
 cdef enum:
     N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
     MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
-    FEW_CATEGORIES = 3       # of a column, for which it pays too
+    FEW_CATEGORIES = 3       # of a column, whose rows are counted together with other columns
 
 
 cdef struct CodeTable:
@@ -130,8 +130,7 @@ cdef struct RowCuts:
     uint8_t[MOST_ROW_CODES] high
     uint8_t[MOST_ROW_CODES] last     # last code that goes left
     double[MOST_ROW_CODES] threshold
-    bint[MOST_ROW_CODES] are_counted     # whether the rows on the left are counted
-    uint64_t[MOST_ROW_CODES] word    # what draws the cut, where they are not
+    uint64_t[MOST_ROW_CODES] word    # what draws the cut
 
 
 cdef struct Split:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
-from lacforest.tabular import TableError, TabularModel
+from lacforest.tabular import TableError, TabularModel, read_table
 from lacforest.tabular.places import Place, joint_name
 
 
@@ -44,3 +44,35 @@ def read_batch(
     if not len(frame):
         raise TableError(f"{source} has no rows")
     return frame, model.coder.encode(frame, source=source)
+
+
+def read_labelled(
+    console: Console, given: argparse.Namespace, model: TabularModel, places: Sequence[Place]
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Labelled rows of a fit in codes, and their labels; rows without one are left out."""
+    source, target = joint_name(places), model.target
+    with console.activity(f"reading {source}"):
+        frame = read_table(places, missing=model.coder.missing, encoding=given.encoding)
+    if target is None or target not in frame.columns:
+        raise TableError(f"{source} has no column {target!r} of labels")
+    frame = frame[frame[target].notna()]
+    return model.coder.encode(frame, source=source), labels_of(model, frame, target, source)
+
+
+def labels_of(model: TabularModel, frame: Any, column: str, source: str) -> NDArray[Any]:
+    """A column of labels, converted to the type of the known classes."""
+    values = frame[column]
+    if values.isna().any():
+        row = int(values.isna().to_numpy().argmax()) + 1
+        raise TableError(f"{source} has no value in column {column!r} of row {row}")
+    labels: NDArray[Any]
+    if model.forest.known_classes_.dtype.kind not in "iu":
+        labels = values.astype(str).to_numpy(dtype=object)
+        return labels
+    try:
+        labels = values.astype(float).astype("int64").to_numpy()
+    except ValueError:
+        raise TableError(
+            f"column {column!r} of {source} contains text, but the classes of the model are numbers"
+        ) from None
+    return labels

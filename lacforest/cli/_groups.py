@@ -14,12 +14,12 @@ from lacforest._utils.arguments import at_least, names
 from lacforest._utils.extras import load_extra
 from lacforest.calibration.scores import ranking_score
 from lacforest.cli import _arguments
-from lacforest.cli._batches import load_model, read_batch
+from lacforest.cli._batches import load_model, read_batch, read_labelled
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import TableWriter, check_output, writing
 from lacforest.cli._tables import find_tables
 from lacforest.discovery import NewClassGroups
-from lacforest.tabular import TableError, TabularModel, read_table
+from lacforest.tabular import TableError, TabularModel
 from lacforest.tabular.places import Place, joint_name
 
 GROUP, LABEL, ROW, SCORE = "group", "label", "row", "novelty_score"
@@ -120,18 +120,9 @@ def _find(
         raise TableError(
             f"{given.model} has no groups yet: give the labelled rows of its fit by --labelled"
         )
-    source = joint_name(places)
-    with console.activity(f"reading {source}"):
-        labelled = read_table(places, missing=model.coder.missing, encoding=given.encoding)
-    if model.target is None or model.target not in labelled.columns:
-        raise TableError(f"{source} has no column {model.target!r} of labels")
-    labelled = labelled[labelled[model.target].notna()]
-    X_labeled = model.coder.encode(labelled, source=source)
+    X_labeled, y_labeled = read_labelled(console, given, model, places)
     return NewClassGroups(n_groups).fit(
-        X,
-        X_labeled=X_labeled,
-        y_labeled=labelled[model.target].astype(str).to_numpy(dtype=object).astype(str),
-        score=scores,
+        X, X_labeled=X_labeled, y_labeled=y_labeled.astype(str), score=scores
     )
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
+from lacforest.cli._batches import labels_of, load_model, read_batch, read_labelled
 from lacforest.cli._console import Console, share, table_of
-from lacforest.cli._output import check_output, writing
+from lacforest.cli._output import OutputError, check_output, writing
 from lacforest.cli._tables import find_tables
-from lacforest.tabular import TableError, TabularModel
 from lacforest.tabular.places import Place, joint_name
 
 _EXAMPLES = """\
 examples:
   lacforest report model.lac new.csv -o report.html
   lacforest report model.lac checked.csv --truth label -o report.html
+  lacforest report model.lac new.csv -o report.html --labelled labelled.csv --unlabeled prod.csv
 """
 
 
@@ -34,6 +35,23 @@ def add_to(commands: Any) -> None:
     add("table", nargs="+", help="table to report on, or several to be joined")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the HTML file")
     add("--truth", metavar="COL", help="the column of true labels")
+    add(
+        "--labelled",
+        "--labeled",
+        nargs="+",
+        default=[],
+        metavar="TABLE",
+        help="labelled rows of the fit: the report then shows groups of the rows called new",
+    )
+    add(
+        "--unlabeled",
+        "--unlabelled",
+        nargs="+",
+        default=[],
+        metavar="TABLE",
+        help="unlabelled rows of the fit: with --labelled, the report then shows how the number of "
+        "rows called new depends on theta, which takes five more fits",
+    )
     _arguments.add_jobs(parser)
     _arguments.add_reading(parser)
     _arguments.add_common(parser)
@@ -46,30 +64,27 @@ def run(given: argparse.Namespace) -> int:
     from lacforest.report import write_report
 
     console = Console(given)
-    (places,) = find_tables(given, given.table)
+    if given.unlabeled and not given.labelled:
+        raise OutputError("--unlabeled needs the labelled rows of the fit: add --labelled")
+    places, labelled, unlabelled = find_tables(given, given.table, given.labelled, given.unlabeled)
     source = joint_name(places)
-    check_output(given.output, [given.model, *(place.path for place in places)])
-    with console.activity(f"reading {given.model}"):
-        model = TabularModel.load(given.model)
-    if model.forest.new_class_index_ is None:
-        raise TableError(f"{given.model} was fitted without unlabelled rows and has no new class")
-    model.forest.set_params(n_jobs=given.jobs)
+    inputs = [place.path for place in [*places, *labelled, *unlabelled]]
+    check_output(given.output, [given.model, *inputs])
+    model = load_model(console, given)
     keep = [] if given.truth is None else [given.truth]
-    with console.activity(f"reading {source}"):
-        pieces = [
-            piece
-            for place in places
-            for piece in model.iter_file(place, keep=keep, encoding=given.encoding)
-        ]
-        frame = load_extra("pandas").concat(pieces, ignore_index=True)
-    X = model.coder.encode(frame, source=source)
-    truth = None if given.truth is None else _read_truth(model, frame, given.truth, source)
+    frame, X = read_batch(console, given, model, places, keep)
+    truth = None if given.truth is None else labels_of(model, frame, given.truth, source)
+    training = None
+    if labelled:
+        rows = read_batch(console, given, model, unlabelled)[1] if unlabelled else None
+        training = (*read_labelled(console, given, model, labelled), rows)
     with console.activity("drawing"), writing(given.output):
         write_report(
             given.output,
             model.forest,
             X,
             truth,
+            training=training,
             feature_names={
                 name: model.coder.texts_of_codes.get(name) for name in model.coder.feature_names
             },
@@ -88,19 +103,3 @@ def _short_name(places: list[Place]) -> str:
     first = places[0]
     name = first.path.name if first.name == str(first.path) else str(first)
     return name if len(places) == 1 else f"{name} and {len(places) - 1} more"
-
-
-def _read_truth(model: TabularModel, frame: Any, column: str, source: str) -> Any:
-    """True labels, converted to the type of the known classes."""
-    values = frame[column]
-    if values.isna().any():
-        row = int(values.isna().to_numpy().argmax()) + 1
-        raise TableError(f"{source} has no value in column {column!r} of row {row}")
-    if model.forest.known_classes_.dtype.kind not in "iu":
-        return values.astype(str).to_numpy(dtype=object)
-    try:
-        return values.astype(float).astype("int64").to_numpy()
-    except ValueError:
-        raise TableError(
-            f"column {column!r} of {source} contains text, but the classes of the model are numbers"
-        ) from None

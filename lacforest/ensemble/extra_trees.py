@@ -132,8 +132,8 @@ default="from_dtype"
     Attributes
     ----------
     classes_, known_classes_, new_label_, new_class_index_, theta_, theta_interval_, \
-theta_estimator_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, estimators_, \
-is_categorical_, categories_, \
+theta_estimator_, theta_curve_, fit_findings_, column_shift_, pseudo_labels_, unlabeled_score_, \
+estimators_, is_categorical_, categories_, \
 n_features_in_, feature_names_in_
         As in `LACForestClassifier`.
     oob_score_, oob_decision_function_

@@ -123,6 +123,9 @@ default="from_dtype"
         Interval of an estimated theta.
     theta_estimator_ : estimator or None
         The fitted estimator of theta, with its scores. Not kept by `save`.
+    theta_curve_ : ndarray of shape (n_points, 3) or None
+        What theta was read from, where it was estimated under labelled shares: shares of labelled
+        rows, the ratio curve there, and the fitted one (see `lacforest.mixture.RatioCurveDisplay`).
     known_shares_ : ndarray of shape (n_known_classes,) or None
         Shares of the known classes in deployment that were used, in the order of
         `known_classes_`.

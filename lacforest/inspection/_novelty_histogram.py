@@ -13,7 +13,14 @@ from lacforest._growing.plan import floor_with_tolerance
 from lacforest._input.classifiers import find_classifier
 from lacforest._input.ground_truth import read_truth
 from lacforest._input.parameters import check_int, check_share
-from lacforest._utils.plotting import KNOWN_COLOR, NEUTRAL_COLOR, NEW_COLOR, ink, make_axes
+from lacforest._utils.plotting import (
+    KNOWN_COLOR,
+    NEUTRAL_COLOR,
+    NEW_COLOR,
+    add_legend,
+    ink,
+    make_axes,
+)
 from lacforest.inspection._permutation import new_class_scores
 
 
@@ -175,15 +182,17 @@ class NoveltyHistogramDisplay:
                 (known, f"{len(known)} known rows", KNOWN_COLOR, ""),
                 (new, f"{len(new)} new rows", NEW_COLOR, "///"),
             ]
+        highest = 0.0
         for scores, label, color, hatch in parts:
             style = {"facecolor": f"{color}66", "edgecolor": color, "hatch": hatch}
-            ax.hist(scores, edges, histtype="stepfilled", label=label, **style)
+            counts = ax.hist(scores, edges, histtype="stepfilled", label=label, **style)[0]
+            highest = max(highest, float(counts.max()))
         if self.threshold is not None:
             n_above = int((self.scores >= self.threshold).sum())
             label = f"θ = {self.theta:.3f}: {n_above} rows from {self.threshold:.3f} on"
-            ax.axvline(self.threshold, color=ink(), ls="--", label=label)
+            ax.plot([self.threshold] * 2, [0, highest], color=ink(), ls="--", label=label)
         ax.set(xlabel="novelty score", ylabel="rows")
-        ax.legend(framealpha=0.9)
+        add_legend(ax, "upper right")
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

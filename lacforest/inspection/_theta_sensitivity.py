@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from lacforest._input.classifiers import find_classifier
 from lacforest._input.parameters import check_int, is_int
-from lacforest._utils.plotting import KNOWN_COLOR, NEW_COLOR, ink, make_axes
+from lacforest._utils.plotting import KNOWN_COLOR, NEW_COLOR, add_legend, ink, make_axes
 from lacforest.ensemble.base import BaseLACForest, check_is_forest
 
 
@@ -120,9 +120,11 @@ class ThetaSensitivityDisplay:
                 "marked in y"
             )
         values = _check_thetas(thetas, forest)
+        shares = _shares_as_found(forest)
         flagged = []
         for i, theta in enumerate(values):
-            copy = clone(forest).set_params(theta=float(theta)).fit(X, y, X_unlabeled=X_unlabeled)
+            copy = clone(forest).set_params(theta=float(theta), known_shares=shares)
+            copy.fit(X, y, X_unlabeled=X_unlabeled)
             flagged.append(_share_called_new(copy, counted))
             if verbose > 0:
                 done = f"theta={theta:.3f}, fit {i + 1} of {len(values)}"
@@ -227,7 +229,7 @@ class ThetaSensitivityDisplay:
         at_theta = {"color": ink(), "mfc": "none", "ms": 9, "ls": "", "label": label}
         ax.plot(self.theta, self.flagged_at_theta, "D", **at_theta)
         ax.set(xlabel="θ", ylabel="share of rows called new")
-        ax.legend(frameon=False, loc="upper left")
+        add_legend(ax, "upper left")
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
@@ -251,6 +253,16 @@ def _check_thetas(thetas: Any, forest: BaseLACForest | None) -> NDArray[np.float
     if len(values) == 0 or not ((values > 0) & (values < 1)).all():
         raise ValueError(f"thetas must lie strictly between 0 and 1, got {thetas!r}")
     return values
+
+
+def _shares_as_found(forest: BaseLACForest) -> Any:
+    """The parameter known_shares with which a fit takes the shares that this one estimated."""
+    if forest.share_shift_ is None:  # they were given, or not estimated
+        return forest.known_shares
+    if forest.known_shares_interval_ is None:
+        return "labeled"
+    assert forest.known_shares_ is not None  # they have an interval
+    return dict(zip(forest.known_classes_.tolist(), forest.known_shares_, strict=True))
 
 
 def _share_called_new(forest: BaseLACForest, X: Any) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._utils.plotting import ink, make_axes
+from lacforest._utils.plotting import add_legend, ink, make_axes
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._rank_mixture import RankMixture
 
@@ -116,11 +116,11 @@ class RatioCurveDisplay:
             ax.plot(*self.chosen, "o", color="tab:red", label="chosen point")
         ax.set(
             xlim=(0, 1),
-            ylim=(0, max(1.1, min(2.0, 1.1 * float(self.ratio[self.x > 0.02].max(initial=1.0))))),
+            ylim=(0, max(1.1, min(1.5, 1.1 * float(self.ratio[self.x > 0.02].max(initial=1.0))))),
             xlabel="share of labelled rows that look at least as known",
             ylabel="unlabelled share / labelled share",
         )
-        ax.legend(loc="lower right", frameon=False)
+        add_legend(ax, "upper right")
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

@@ -158,13 +158,16 @@ def _identifiable(estimator: RankMixture) -> Finding:
 def _agreement(estimator: RankMixture) -> Finding:
     topic = "agreement"
     other = max(0.0, 1.0 - best_bin(estimator._table)[1])
-    said = f"rank mixture gives {estimator.theta_:.3f}, best bin {other:.3f}"
+    said = (
+        f"theta is {estimator.theta_:.3f} by a curve through all rows, and {other:.3f} by the rows "
+        "that look most known alone"
+    )
     if abs(other - estimator.theta_) > _FAR:
         return Finding(
             topic,
             "caution",
-            f"two estimators disagree: {said}. Theta is uncertain by this difference: check how "
-            "predictions change between the two values.",
+            f"two ways to estimate theta disagree: {said}. Theta is uncertain by this difference: "
+            "check how predictions change between the two values.",
         )
     return Finding(topic, "ok", f"{said}.")
 

@@ -179,8 +179,9 @@ def drift_finding(
     return Finding(
         "drift",
         "ok",
-        "rows taken for known look as labelled; of all columns, "
-        f"{_named(shift[:, 0], order[:1], names)} differs most between the tables."
+        "rows taken for known look as labelled. Of all columns, "
+        f"{_named(shift[:, 0], order[:1], names)} differs most between unlabelled and labelled "
+        "rows."
         if away[first, 0] > 0
         else "no column differs between the tables.",
     )
@@ -227,6 +228,13 @@ def _names(which: NDArray[np.intp], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _named(chance: NDArray[np.float64], which: NDArray[np.intp], names: Sequence[str]) -> str:
-    told = [f"{names[j]} (AUC {chance[j]:.2f})" for j in which[:_MOST_NAMED]]
+    told = [f"{names[j]} ({_in_pairs(float(chance[j]))})" for j in which[:_MOST_NAMED]]
     more = f" and {len(which) - _MOST_NAMED} more" if len(which) > _MOST_NAMED else ""
     return ", ".join(told) + more
+
+
+def _in_pairs(chance: float) -> str:
+    """In words: the chance that a compared row has a larger value than a labelled one."""
+    if chance < 0.5:
+        return f"smaller in {1.0 - chance:.0%} of pairs"
+    return f"larger in {chance:.0%} of pairs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lacforest._utils.findings import Finding
-from lacforest.mixture._share_mixture import ShareMixture
+from lacforest.mixture._share_mixture import LARGEST_CHANCE_SHIFT, ShareMixture
 
 # Classes that a message names.
 _MOST_NAMED = 4
@@ -24,12 +24,11 @@ def share_finding(mixture: ShareMixture) -> Finding:
     """
     topic, shift = "class shares", mixture.share_shift_
     if not mixture.has_shifted_:
-        return Finding(
-            topic,
-            "ok",
-            "known classes occur in deployment as labelled, as far as can be seen (shift "
-            f"{shift:.1f}).",
-        )
+        as_labeled = "known classes occur in deployment as labelled, as far as can be seen"
+        if shift > LARGEST_CHANCE_SHIFT:  # but the rows hardly tell classes apart
+            return Finding(topic, "ok", f"{as_labeled}.")
+        chance = f"chance alone gives up to {LARGEST_CHANCE_SHIFT:g}"
+        return Finding(topic, "ok", f"{as_labeled} (shift {shift:.1f}; {chance}).")
     labeled, known = mixture.labeled_shares_, mixture.known_shares_
     order = np.argsort(-np.abs(known - labeled), kind="stable")[:_MOST_NAMED]
     told = []

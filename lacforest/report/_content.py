@@ -10,33 +10,37 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._utils.plotting import plain
 from lacforest._utils.version import __version__
 from lacforest.ensemble.base import BaseLACForest
-from lacforest.inspection import (
-    ConfusionDisplay,
-    NoveltyHistogramDisplay,
-    OSCRDisplay,
-    ThetaSensitivityDisplay,
-    column_shift,
-    new_versus_known_importances,
-)
+from lacforest.inspection import column_shift
 from lacforest.metrics import augmented_scores
-from lacforest.mixture import RatioCurveDisplay, ThetaEstimator, ThetaReport
+from lacforest.mixture import ThetaReport
 from lacforest.report._html import Card, Page, Section, Table, write_page
-from lacforest.report._pictures import Picture, draw
+from lacforest.report._plots import pictures_section
 from lacforest.report._rows import groups_section, newest_section, next_section
 
 _MOST_FEATURES = 12
 _MOST_CLASSES = 20
 _MEASURES = {
-    "accuracy": "accuracy over known classes and new",
-    "known_accuracy": "accuracy on rows of known classes",
+    "accuracy": "rows with the right label, new or known",
+    "known_accuracy": "known rows with the right label",
     "new_recall": "new rows that were called new",
     "new_precision": "rows called new that are new",
-    "new_auc": "AUC of the new class",
-    "macro_f1": "macro-F1",
-    "oscr": "open-set classification rate (OSCR)",
+    "new_auc": "pairs in which the new row scores higher than the known one (AUC)",
+    "macro_f1": "balance of found and right, averaged over classes (macro-F1)",
+    "oscr": "the same pairs, known row with the right class (OSCR)",
+}
+# What the checks ask, by their topics.
+_QUESTIONS = {
+    "something new": "Is anything new?",
+    "something known": "Is anything known?",
+    "identifiable": "Can new rows be told from known ones?",
+    "agreement": "Do two ways to estimate theta agree?",
+    "fit": "Do the tables agree on what is known?",
+    "class shares": "Are known classes as frequent as labelled?",
+    "look-alikes": "Are known classes told apart?",
+    "drift": "Have known classes changed?",
+    "control": "Do known rows of deployment look as labelled?",
 }
 
 
@@ -67,8 +71,9 @@ def write_report(
     y_true : array-like of shape (n_rows,), optional
         True labels, for the measures of quality. Labels outside of the known classes count as new.
     training : tuple of X, y and X_unlabeled, optional
-        The training data. With them the report shows how predictions change as theta varies over
-        its interval, which takes five more fits.
+        The training data. With the labelled rows, the report shows which groups the rows called new
+        form. With the unlabelled ones, which may be None, it also shows how predictions change as
+        theta varies over its interval, which takes five more fits.
     diagnosis : ThetaReport, optional
         From `lacforest.mixture.diagnose`.
     feature_names : list of str or dict of str to (list of str or None), optional
@@ -93,13 +98,12 @@ def write_report(
     sections = [
         _checks(forest, diagnosis),
         _quality(forest, X, y_true),
-        _pictures(forest, X, y_true, training),
+        pictures_section(forest, X, y_true, training, feature_names),
         _shares(forest),
         groups_section(forest, X, is_new, training, feature_names),
         newest_section(forest, X, predicted, feature_names, codes),
-        _importances(forest, feature_names),
         _shift(forest, feature_names),
-        next_section(is_new),
+        next_section(is_new, training),
         _facts(forest, facts or {}),
     ]
     page = Page(
@@ -160,67 +164,11 @@ def _quality(forest: BaseLACForest, X: Any, y_true: Any) -> Section | None:
         for name, words in _MEASURES.items()
         if name in measures and not np.isnan(measures[name])
     ]
-    return Section("How good is it?", table=Table(("measure", "value"), rows))
-
-
-def _pictures(
-    forest: BaseLACForest, X: Any, y_true: Any, training: tuple[Any, Any, Any] | None
-) -> Section:
-    pictures: list[Picture] = [
-        draw(
-            lambda ax: NoveltyHistogramDisplay.from_estimator(forest, X, y_true, ax=ax),
-            alt="Histogram of novelty scores",
-            caption="How new the rows look. Two separate peaks mean that new rows are easy to "
-            "recognise.",
-        )
-    ]
-    if y_true is not None:
-        pictures.append(
-            draw(
-                lambda ax: ConfusionDisplay.from_estimator(forest, X, y_true, ax=ax),
-                alt="Confusion matrix with the new class",
-                caption="True against predicted classes, the new class included.",
-            )
-        )
-    # The curve needs both known and new rows.
-    if y_true is not None and 0 < np.isin(y_true, forest.known_classes_).sum() < len(y_true):
-        pictures.append(
-            draw(
-                lambda ax: OSCRDisplay.from_estimator(forest, X, y_true, ax=ax),
-                alt="OSCR curve",
-                caption="Correctly classified known rows against new rows that count as known, "
-                "over all thresholds of the novelty score.",
-            )
-        )
-    if isinstance(forest.theta_estimator_, ThetaEstimator):
-        estimator = forest.theta_estimator_
-        pictures.append(
-            draw(
-                lambda ax: RatioCurveDisplay.from_estimator(estimator, ax=ax),
-                alt="Ratio curve of theta",
-                caption="The curve that theta is read from: if its start is flat, theta is well "
-                "determined.",
-            )
-        )
-    if training is not None and forest.theta_interval_ is not None:
-        sensitivity = ThetaSensitivityDisplay.from_estimator(
-            forest, *training, X_test=X, thetas=5, ax=_scrap_axes()
-        )
-        pictures.append(
-            draw(
-                sensitivity.plot,
-                alt="Share of rows called new as a function of theta",
-                caption="The share of rows called new as theta varies over its interval.",
-            )
-        )
-    return Section("What does it look like?", pictures=pictures)
-
-
-def _scrap_axes() -> Any:
-    """Axes for a first drawing that is discarded; the plot is drawn again in both styles."""
-    import matplotlib.figure
-
-    return matplotlib.figure.Figure().subplots()
+    return Section(
+        "How good is it?",
+        text="By the true labels; 1 is the best value of every measure.",
+        table=Table(("measure", "value"), rows),
+    )
 
 
 def _checks(forest: BaseLACForest, diagnosis: ThetaReport | None) -> Section | None:
@@ -230,8 +178,20 @@ def _checks(forest: BaseLACForest, diagnosis: ThetaReport | None) -> Section | N
     findings += tuple(found for found in forest.fit_findings_ if found.topic not in topics)
     if not findings:
         return None
-    told = [(found.level, f"{found.topic}: {found.text}") for found in findings]
-    return Section("How much is new, and can I believe it?", findings=told)
+    told = [
+        (found.level, f"{_QUESTIONS.get(found.topic, found.topic)} {_as_sentence(found.text)}")
+        for found in findings
+    ]
+    return Section(
+        "How much is new, and can I believe it?",
+        text="Theta is the share of new rows among the unlabelled ones. What its estimate assumes "
+        "was checked; a small p means that chance is an unlikely explanation.",
+        findings=told,
+    )
+
+
+def _as_sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
@@ -251,29 +211,6 @@ def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Sectio
         "no shift. Rows taken for known should be close to 0.50.",
         table=Table(("column", "all unlabelled rows", "rows taken for known"), rows),
     )
-
-
-def _importances(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
-    values = new_versus_known_importances(forest)
-    if not values.any():
-        return None
-    names = feature_names
-    if names is None:
-        names = getattr(forest, "feature_names_in_", None)
-    labels = [f"x{i}" for i in range(len(values))] if names is None else list(map(str, names))
-    order = np.argsort(-values, kind="stable")[:_MOST_FEATURES]
-    picture = draw(
-        lambda ax: _bars(ax, [labels[i] for i in order], values[order]),
-        alt="Features that separate new rows from known ones: "
-        + ", ".join(f"{labels[i]} {values[i]:.2f}" for i in order[:5]),
-        caption="The importance of features for the question whether a row is new, in Step I.",
-    )
-    return Section("Which features separate new rows from known ones?", pictures=[picture])
-
-
-def _bars(ax: Any, labels: list[str], values: NDArray[np.float64]) -> None:
-    ax.barh([plain(label) for label in labels[::-1]], values[::-1], color="tab:orange")
-    ax.set_xlabel("importance")
 
 
 def _facts(forest: BaseLACForest, facts: dict[str, str]) -> Section:

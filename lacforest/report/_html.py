@@ -31,6 +31,9 @@ p { margin: .5rem 0; } .soft { color: var(--soft); }
 figure { margin: 0; flex: 1 1 20rem; min-width: min(20rem, 100%); max-width: 36rem;
   background: var(--card); border-radius: .6rem; padding: .75rem; }
 figure img { display: block; width: 100%; height: auto; }
+/* Four pictures stand two by two, so that none is left over in a row of its own. */
+figure:first-child:nth-last-child(4), figure:first-child:nth-last-child(4) ~ figure {
+  flex-basis: 28rem; }
 figure:only-child { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center;
   max-width: none; }
 figure:only-child picture { flex: 0 1 34rem; } figure:only-child figcaption { flex: 1 1 14rem; }
@@ -38,14 +41,15 @@ figcaption { color: var(--soft); font-size: .875rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .925rem; }
 th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; }
-table { width: 100%; }
+table { width: 100%; } td { min-width: 3.2rem; }
+td:first-child, td:last-child { overflow-wrap: anywhere; }
 .pairs thead { position: absolute; clip-path: inset(50%); }
 .pairs tbody { display: grid; column-gap: 2.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
 .pairs tr { display: flex; justify-content: space-between; gap: 1rem;
   border-bottom: 1px solid var(--line); }
 .pairs td { border: 0; overflow-wrap: anywhere; }
-.pairs td:last-child { padding-right: 0; text-align: right; }
+.pairs td:last-child { padding-right: 0; text-align: right; min-width: 4rem; }
 ul.findings { list-style: none; padding: 0; margin: 0; }
 ul.findings li { padding: .5rem 0 .5rem 1.6rem; position: relative;
   border-bottom: 1px solid var(--line); }

@@ -91,8 +91,8 @@ def newest_section(
     )
 
 
-def next_section(is_new: NDArray[np.bool_]) -> Section:
-    """What a reader can do."""
+def next_section(is_new: NDArray[np.bool_], training: tuple[Any, Any, Any] | None) -> Section:
+    """What a reader can do; without the training data, also how to see more here."""
     if not is_new.any():
         steps = [("ok", "No row is called new. Follow later tables with lacforest watch.")]
     else:
@@ -102,4 +102,12 @@ def next_section(is_new: NDArray[np.bool_]) -> Section:
             ("ok", "lacforest promote adds the rows that you labelled to the labelled table."),
             ("ok", "lacforest watch follows the share of new rows from table to table."),
         ]
+    if training is None or training[2] is None:
+        steps.append(
+            (
+                "ok",
+                "lacforest report with the tables of the fit (--labelled and --unlabeled) also "
+                "shows groups of new rows, and how the number of new rows depends on theta.",
+            )
+        )
     return Section("What now?", findings=steps)

@@ -284,3 +284,30 @@ def test_report_of_a_truth_that_is_not_there(run, model, folder):
     outcome = run("report", "model.lac", "prod.csv", "-o", "r.html", "--truth", "kind")
     assert outcome.is_mistake("prod.csv has no column 'kind'")
     assert not (folder / "r.html").exists()
+
+
+def test_report_with_the_tables_of_the_fit(run, folder):
+    words = [word for word in fit_words() if word not in ("--theta", "0.5")]
+    assert run(*words).code == 0
+    tables = ("--labelled", "labelled.csv", "--unlabelled", "prod.csv")
+    assert run("report", "model.lac", "prod.csv", "-o", "r.html", *tables[:2]).code == 0
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "<h2>What is it?</h2>" in page
+    assert "as a function of theta" not in page
+    assert "the tables of the fit (--labelled and --unlabeled)" in page
+    assert run("report", "model.lac", "prod.csv", "-o", "r.html", *tables).code == 0
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert "<h2>What is it?</h2>" in page
+    for alt in ("Ratio curve of theta", "Share of rows called new as a function of theta"):
+        assert f'alt="{alt}"' in page
+    assert "the tables of the fit (--labelled and --unlabeled)" not in page
+
+
+def test_report_with_unlabelled_rows_alone(run, model, folder):
+    outcome = run("report", "model.lac", "prod.csv", "-o", "r.html", "--unlabeled", "prod.csv")
+    assert outcome.is_mistake("--unlabeled needs the labelled rows of the fit: add --labelled")
+
+
+def test_report_with_labelled_rows_that_have_no_label(run, model, folder):
+    outcome = run("report", "model.lac", "prod.csv", "-o", "r.html", "--labelled", "prod.csv")
+    assert outcome.is_mistake("prod.csv has no column 'kind' of labels")

@@ -29,7 +29,7 @@ def test_fit_says_in_one_line_what_to_drop(run):
     assert "as by a time stamp, an id, other units or another season" in line
     assert line.endswith("; try --drop city,day")
     (warning,) = lines_of(outcome, "warning: ")
-    assert "day (AUC 1.00)" in warning
+    assert "day (larger in 100% of pairs)" in warning
     # In terms of the command
     assert "give them by --drop or, in Python, pass control=(X_known, y_known)" in warning
     assert "X_unlabeled" not in warning
@@ -49,7 +49,7 @@ def test_nothing_is_said_where_all_is_well(run):
 def test_inspect_shows_findings(run):
     run(*fit_words("--theta", "auto"))
     (line,) = lines_of(run("inspect", "model.lac"), "problem: drift: ")
-    assert "day (AUC 1.00)" in line
+    assert "day (larger in 100% of pairs)" in line
     facts = json.loads(run("inspect", "model.lac", "--json").out)
     drift = next(found for found in facts["findings"] if found["topic"] == "drift")
     assert drift["level"] == "problem"

@@ -21,6 +21,7 @@ from lacforest.inspection import (
     ThetaSensitivityDisplay,
 )
 from lacforest.metrics import oscr_curve, oscr_score
+from lacforest.mixture import RatioCurveDisplay
 
 # ---------------------------------------------------------------------------- all of them
 
@@ -252,3 +253,30 @@ def test_several_curves_on_the_same_axes(forest):
     assert [text.split()[0] for text in legend_of(second)] == ["one", "two"]
     assert first.line_.get_color() != second.line_.get_color()
     assert second.plot(first.ax_, color="black").line_.get_color() == "black"
+
+
+@pytest.mark.parametrize("size", [(6.4, 4.8), (3.9, 2.9)], ids=["usual", "small"])
+@pytest.mark.parametrize("kind", ["scores", "theta", "curve"])
+def test_no_line_runs_through_a_legend(kind, size):
+    rng = np.random.default_rng(0)
+    figure = plt.figure(figsize=size, layout="constrained")
+    ax = figure.subplots()
+    if kind == "scores":
+        NoveltyHistogramDisplay.from_predictions(rng.random(500), theta=0.3, ax=ax)
+    elif kind == "theta":
+        labels = [np.where(np.arange(10) < n, -1, 0) for n in (2, 5, 9)]
+        ThetaSensitivityDisplay.from_predictions(
+            [0.2, 0.5, 0.6], labels, theta=0.5, interval=(0.1, 0.7), ax=ax
+        )
+    else:
+        x = np.linspace(0.2, 1, 50)
+        RatioCurveDisplay(
+            x=x, ratio=0.4 + 0.9 * (1 - x), theta=0.6, interval=(0.5, 0.7), fitted=0.4 + 0.6 * x
+        ).plot(ax)
+    figure.canvas.draw()
+    texts = [text.get_window_extent() for text in ax.get_legend().get_texts()]
+    for line in ax.lines:
+        points = ax.transData.transform(line.get_xydata())
+        between = np.linspace(points[:-1], points[1:], 200).reshape(-1, 2)
+        points = between if len(points) > 1 else points
+        assert not any(box.count_contains(points) for box in texts), line.get_label()

@@ -44,6 +44,22 @@ def test_theta_sensitivity_refits(estimated, capsys):
     assert legend_of(display)[0] == f"interval of θ: {low:.3f} to {high:.3f}"
 
 
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.05, 0.95]], ids=["as labelled", "moved"])
+def test_copies_take_the_shares_that_the_forest_found(shares):
+    rng = np.random.default_rng(0)
+    centers = np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 9.0]])
+    y = np.repeat(["a", "b"], 150)
+    X = centers[np.repeat([0, 1], 150)] + rng.normal(size=(300, 2))
+    kinds = np.append(rng.choice(2, 300, p=shares), np.full(200, 2))
+    U = centers[kinds] + rng.normal(size=(500, 2))
+    forest = LACForestClassifier(5, random_state=0).fit(X, y, X_unlabeled=U)
+    assert (forest.known_shares_interval_ is None) == (shares[0] == 0.5)
+    display = ThetaSensitivityDisplay.from_estimator(forest, X, y, U, thetas=[0.2, 0.6])
+    for theta, share in zip(display.thetas, display.flagged, strict=True):
+        again = LACForestClassifier(5, theta=theta, random_state=0).fit(X, y, X_unlabeled=U)
+        assert share == np.mean(again.predict(U) == "<new>")
+
+
 def test_given_thetas_on_unlabelled_rows(forest, capsys):
     display = ThetaSensitivityDisplay.from_estimator(
         forest, TOY.X_labeled, TOY.y_labeled, TOY.X_unlabeled, thetas=[0.7, 0.3, 0.7]

@@ -95,7 +95,7 @@ def test_tables_without_whole_rows(reason):
         codes[1][::5] = columns.n_codes[1]
         columns = CodedColumns(codes, columns.n_codes, [0, 1, 0])
     if reason == "many categories":
-        assert (columns.n_codes > 3).all()
+        assert (columns.n_codes > 16).all()
         columns = CodedColumns(columns.columns, columns.n_codes, columns.has_missing, [0, 1, 1])
     classes = np.sort(rng.integers(0, 3, 50)).astype(np.uint16)
     rest = (GiniCriterion(), TreeLimits(max_features=3), classes, 3)

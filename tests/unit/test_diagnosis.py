@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lacforest.mixture import BestBin, RankMixture, RatioCurveDisplay, diagnose, estimate_theta
-from lacforest.mixture.checks import _identifiable, known_region, misfit
-from lacforest.mixture.share_finding import plausible_interval
+from lacforest.mixture.checks import _agreement, _identifiable, known_region, misfit
+from lacforest.mixture.share_finding import plausible_interval, share_finding
 
 
 def blobs(rng, n_first, n_second, n_new):
@@ -83,6 +83,30 @@ def test_new_rows_that_overlap_with_known_ones():
     steep, flat = fitted.shape_range()
     assert flat - steep > 0.1
     assert f"theta is {steep:.3f} if they overlap little and {flat:.3f}" in finding.text
+
+
+@pytest.mark.parametrize(("best", "level"), [(0.95, "caution"), (0.52, "ok")])
+def test_two_ways_to_estimate_theta(monkeypatch, best, level):
+    rng = np.random.default_rng(3)
+    unlabeled = rng.random(2000) + np.repeat([0, 1], 1000)
+    fitted = RankMixture(random_state=0).fit_scores(rng.random(1000), unlabeled)
+    assert fitted.theta_ == pytest.approx(0.5, abs=0.05)
+    monkeypatch.setattr("lacforest.mixture.checks.best_bin", lambda _: (0.1, best))
+    found = _agreement(fitted)
+    assert found.level == level
+    assert f"{fitted.theta_:.3f} by a curve through all rows" in found.text
+    assert f"and {1 - best:.3f} by the rows that look most known alone." in found.text
+    assert ("two ways to estimate theta disagree" in found.text) == (level == "caution")
+
+
+@pytest.mark.parametrize(
+    ("shift", "end"),
+    [(0.3, "be seen (shift 0.3; chance alone gives up to 3.5)."), (9.0, "as far as can be seen.")],
+)
+def test_class_shares_that_have_not_moved(shift, end):
+    found = share_finding(SimpleNamespace(has_shifted_=False, share_shift_=shift))
+    assert found.level == "ok"
+    assert found.text.endswith(end)
 
 
 def test_a_class_that_is_rarer_in_deployment():

@@ -22,14 +22,14 @@ def finding(unlabeled, known=(0.5, 0.5, 0.5), theta=0.5, interval="estimate", si
 def test_a_new_class_is_no_drift():
     found = finding((0.74, 0.5, 0.4), (0.53, 0.5, 0.47))
     assert (found.topic, found.level, found.columns) == ("drift", "ok", ())
-    assert "time (AUC 0.74) differs most" in found.text
+    assert "time (larger in 74% of pairs) differs most" in found.text
 
 
 def test_nearly_all_new_with_columns_to_blame():
     found = finding((0.5, 0.81, 0.31), np.full(3, np.nan), theta=0.97)
     assert found.level == "problem"
     assert found.columns == ("size", "site")
-    assert "size (AUC 0.81), site (AUC 0.31)" in found.text
+    assert "size (larger in 81% of pairs), site (smaller in 69% of pairs)" in found.text
     assert "drop these columns, or pass control=(X_known, y_known)" in found.text
 
 
@@ -53,8 +53,10 @@ def test_nearly_all_new_without_a_column_to_blame():
 def test_known_rows_that_do_not_look_as_labelled():
     found = finding((0.65, 0.5, 0.5), (0.5, 0.7, 0.5))
     assert (found.level, found.columns) == ("problem", ("time",))
-    assert "rows taken for known do not look as labelled: size (AUC 0.70)" in found.text
-    assert "differ most in time (AUC 0.65)" in found.text
+    assert (
+        "rows taken for known do not look as labelled: size (larger in 70% of pairs)" in found.text
+    )
+    assert "differ most in time (larger in 65% of pairs)" in found.text
     alone = finding((0.5, 0.5, 0.5), (0.5, 0.7, 0.5))
     assert (alone.level, alone.columns) == ("problem", ())
     assert "No single column is to blame" in alone.text
@@ -81,7 +83,7 @@ def test_many_columns_are_counted():
     shift = np.column_stack([np.full(9, 0.9), np.full(9, np.nan)])
     found = drift_finding(shift, 0.99, (0.9, 1.0), SIZES, [f"c{i}" for i in range(9)])
     assert len(found.columns) == 9
-    assert "c5 (AUC 0.90) and 3 more" in found.text
+    assert "c5 (larger in 90% of pairs) and 3 more" in found.text
 
 
 def test_order():
@@ -92,7 +94,9 @@ def test_order():
 def test_control():
     found = control_finding(np.array([1.0, 0.5, 0.55]), 500, 100, NAMES)
     assert (found.topic, found.level, found.columns) == ("control", "caution", ("time",))
-    assert "known classes look different in deployment: time (AUC 1.00)" in found.text
+    assert (
+        "known classes look different in deployment: time (larger in 100% of pairs)" in found.text
+    )
     assert control_finding(np.array([0.55, 0.5, 0.45]), 500, 100, NAMES).level == "ok"
 
 
