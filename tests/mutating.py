@@ -81,7 +81,8 @@ def change_value(rng, header):
     elif kind == 2 and isinstance(container, list):
         container.append(copy.deepcopy(value))
     elif kind == 3 and isinstance(value, int | float) and not isinstance(value, bool):
-        container[key] = value + pick(rng, [-64, -1, 1, 64, 0.5, -value])
+        with contextlib.suppress(OverflowError):  # of half and an integer beyond every float
+            container[key] = value + pick(rng, [-64, -1, 1, 64, 0.5, -value])
     else:
         container[key] = copy.deepcopy(pick(rng, INTERESTING))
 
