@@ -50,7 +50,9 @@ def check_fit(
         interval = (theta.value if theta.interval is None else theta.interval[0], theta.upper)
         by_rank = rank_estimate(theta.estimator)
         if by_rank is not None:
-            findings += estimate_findings(by_rank, interval, shared_rows(columns, rows.n_labeled))
+            # What the findings say of theta is in terms of the interval that the user sees.
+            shown = interval if theta.interval is None else theta.interval
+            findings += estimate_findings(by_rank, shown, shared_rows(columns, rows.n_labeled))
     findings += deployment.findings
     n_labeled, first = rows.n_labeled, 0
     if rows.n_control:

@@ -46,6 +46,15 @@ def levels(forest):
 
 
 @both
+def test_findings_speak_of_the_interval_that_is_shown(forest):
+    forest.fit(X, y, X_unlabeled=U)
+    text = {found.topic: found.text for found in forest.fit_findings_}
+    low, high = forest.theta_interval_
+    assert f"at least about {low:.1%} of the unlabelled rows are new" in text["something new"]
+    assert f"at least about {1 - high:.1%} of the unlabelled rows" in text["something known"]
+
+
+@both
 def test_sound_data_warn_of_nothing(forest):
     forest.fit(X, y, X_unlabeled=U)
     assert set(levels(forest).values()) == {"ok"}
