@@ -81,7 +81,9 @@ class AugmentedClassifierMixin(WithClasses, ClassifierMixin):
         self.theta_ = None if theta is None else theta.value
         self.theta_interval_ = None if theta is None else theta.interval
         self.theta_estimator_ = None if theta is None else theta.estimator
-        self.theta_curve_ = curve_points(self.theta_estimator_)
+        self.theta_curve_ = None
+        if self.theta_estimator_ is not None:
+            self.theta_curve_ = curve_points(self.theta_estimator_)
 
     def _store_deployment(self, deployment: Deployment | None) -> None:
         """Set theta and the shares of known classes; None where there is no new class."""

@@ -182,7 +182,8 @@ class DecisionRegionDisplay:
             }
             handles.append(Patch(label="called new", lw=0, **region))
         ax.set(xlabel=plain(self.feature_names[0]), ylabel=plain(self.feature_names[1]))
-        ax.legend(handles=handles, fontsize="small", framealpha=0.9)
+        # Finding the place with the fewest points takes seconds where there are many.
+        ax.legend(handles=handles, loc="upper right", fontsize="small", framealpha=0.9)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

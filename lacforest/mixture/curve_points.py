@@ -20,15 +20,15 @@ def curve_points(estimator: Any) -> NDArray[np.float64] | None:
 
     Parameters
     ----------
-    estimator : estimator or None
-        Fitted. None, and estimators that have no curve, have no points.
+    estimator : estimator
+        Fitted. Estimators without a curve have no points, as those without scores.
 
     Returns
     -------
     float64 array of shape (n_points, 3) or None
         NaN in the last column where no curve was fitted.
     """
-    if not isinstance(estimator, ThetaEstimator):
+    if not isinstance(estimator, ThetaEstimator) or not hasattr(estimator, "scores_"):
         return None
     x, ratio = estimator.ratio_curve()
     chosen = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).round().astype(np.intp))
