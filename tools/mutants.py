@@ -66,7 +66,7 @@ class Bug:
     @property
     def is_compiled(self) -> bool:
         """Whether compiled modules change."""
-        return self.file.endswith((".pyx", ".pxd"))
+        return self.file.endswith((".pyx", ".pxd", ".h"))
 
     def key(self, root: Path) -> str:
         """A digest of what decides on the verdict: the file with the bug, and its tests."""

@@ -43,16 +43,20 @@ for name in sys.argv[1:]:
 
 
 def modules_that_include(core: Path, changed: str) -> list[str]:
-    """Compiled modules into which a source is compiled: itself, or those that cimport a .pxd."""
+    """Compiled modules into which a source is compiled: itself, or all that use a .pxd or a .h."""
     name, suffix = changed.rsplit(".", 1)
     if suffix == "pyx":
         return [name]
+    # A header has a name of its own: some are called like a .pxd.
+    name = changed if suffix == "h" else name
     sources = [*core.glob("*.pyx"), *core.glob("*.pxd")]
     users: dict[str, set[str]] = {}
     for source in sources:
         text = source.read_text(encoding="utf-8")
-        for used in re.findall(r"^from lacforest\._tree\.(\w+) cimport", text, re.M):
-            users.setdefault(used, set()).add(source.stem)
+        used = re.findall(r"^from lacforest\._tree\.(\w+) cimport", text, re.M)
+        used += re.findall(r'^cdef extern from "(\w+\.h)"', text, re.M)
+        for each in used:
+            users.setdefault(each, set()).add(source.stem)
     found, waiting = {name}, [name]
     while waiting:
         for user in users.get(waiting.pop(), set()) - found:

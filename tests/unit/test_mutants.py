@@ -39,11 +39,13 @@ def test_a_passage_is_replaced_once():
 
 def test_modules_that_a_source_is_compiled_into(tmp_path):
     (tmp_path / "low.pxd").write_text("", encoding="utf-8")
-    (tmp_path / "middle.pxd").write_text("from lacforest._tree.low cimport x", encoding="utf-8")
+    middle = 'from lacforest._tree.low cimport x\ncdef extern from "low.h" nogil:\n    void f()'
+    (tmp_path / "middle.pxd").write_text(middle, encoding="utf-8")
     (tmp_path / "top.pyx").write_text("from lacforest._tree.middle cimport x", encoding="utf-8")
     (tmp_path / "other.pyx").write_text("", encoding="utf-8")
     assert planting.modules_that_include(tmp_path, "low.pxd") == ["top"]
     assert planting.modules_that_include(tmp_path, "other.pyx") == ["other"]
+    assert planting.modules_that_include(tmp_path, "low.h") == ["top"]
 
 
 def test_a_bug_is_planted_again_after_a_change_of_its_file_or_tests(tmp_path):
