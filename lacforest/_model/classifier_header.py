@@ -105,6 +105,7 @@ def _restore_names(header: dict[str, Any], n_features: int) -> NDArray[Any] | No
         isinstance(names, list)
         and len(names) == n_features
         and all(isinstance(name, str) for name in names)
+        and len(set(names)) == n_features
     ):
         raise ModelFileError("the feature names do not match the features")
     return np.array(names, dtype=object)

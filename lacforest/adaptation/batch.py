@@ -130,7 +130,9 @@ def _shares_finding(
     distance = float(np.abs(shares - before)[moved].sum())
     if distance <= _SHARES_MOVE:
         return Finding("shares", "ok", "known classes have about the shares of the fit")
-    order = np.argsort(-np.where(moved, np.abs(shares - before), 0.0), kind="stable")
+    # Of two classes one gains what the other loses: rounding must not decide which comes first.
+    moves = np.where(moved, np.abs(shares - before), 0.0).round(9)
+    order = np.argsort(-moves, kind="stable")
     named = ", ".join(
         f"{known_classes[k]} {shares[k]:.1%} (fit: {before[k]:.1%})"
         for k in order[: min(_NAMED_CLASSES, int(moved.sum()))]

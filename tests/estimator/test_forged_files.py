@@ -243,6 +243,7 @@ BAD_FACTS = {
     "negative new class": ({"new_class_index": -1}, "class"),
     "another new class": ({"new_class_index": 1}, "contradict"),
     "too few names": ({"feature_names": ["a", "b"]}, "names"),
+    "a name twice": ({"feature_names": ["a", "b", "a"]}, "names"),
     "names of half a character": ({"feature_names": ["a", "\ud800", "c"]}, "half a character"),
     "names of numbers": ({"feature_names": [1, 2, 3]}, "names"),
     "names in text": ({"feature_names": "abc"}, "names"),
