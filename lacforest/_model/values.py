@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,17 @@ def encode_value(value: Any, where: str) -> Any:
     )
 
 
+def _decode_dtype(text: Any, where: str) -> np.dtype[Any]:
+    """The type of labels or of a number, by what `dtype.str` writes for it."""
+    # Other text never reaches NumPy: it parses some of it as Python and fails in many ways.
+    if not isinstance(text, str) or not re.fullmatch(r"\|O|[<>|][biuf]\d{1,2}|[<>]U\d{1,9}", text):
+        raise ModelFileError(f"the type of {where} is neither one of numbers nor of text: {text!r}")
+    try:
+        return np.dtype(text)
+    except TypeError as error:  # no number has so many bytes
+        raise ModelFileError(f"the type of {where} does not exist: {text!r}") from error
+
+
 def decode_value(value: Any) -> Any:
     """The parameter that `encode_value` was given."""
     if isinstance(value, list):
@@ -60,9 +72,9 @@ def decode_value(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) == {"numpy", "value"}:
-        dtype = np.dtype(value["numpy"])
-        if dtype.kind not in "biufU":
-            raise ModelFileError(f"the header holds a value of type {dtype}")
+        dtype = _decode_dtype(value["numpy"], "a parameter")
+        if dtype.kind == "O":
+            raise ModelFileError("the header holds a value of type object")
         return dtype.type(decode_value(value["value"]))
     if set(value) == {"float"}:
         return float(value["float"])
@@ -129,9 +141,9 @@ def encode_labels(labels: NDArray[Any]) -> dict[str, Any]:
 
 def decode_labels(labels: Any, where: str) -> NDArray[Any]:
     """The labels that `encode_labels` was given; `where` names them in messages."""
-    dtype = np.dtype(labels["dtype"])
+    dtype = _decode_dtype(labels["dtype"], where)
     items = labels["items"]
-    if dtype.kind not in "OUbiuf" or not isinstance(items, list) or not items:
+    if not isinstance(items, list) or not items:
         raise ModelFileError(f"{where} is not a list of labels")
     if dtype.kind in "OU" and not all(isinstance(item, str) for item in items):
         raise ModelFileError(f"{where} mixes text with other types")

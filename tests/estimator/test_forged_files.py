@@ -290,7 +290,12 @@ BAD_FACTS = {
         {"classes": {"dtype": "<U500000000", "items": [str(i) for i in range(100_000)]}},
         "",
     ),
-    "classes of records": ({"classes": {"dtype": "V8", "items": [1, 2, 3]}}, "classes"),
+    "classes of records": ({"classes": {"dtype": "V8", "items": [1, 2, 3]}}, "type of .*classes"),
+    # NumPy reads text with commas as Python, and fails with an error of Python's syntax.
+    "classes of code": ({"classes": {"dtype": "i8,(", "items": [1, 2, 3]}}, "type of .*classes"),
+    "a number of code": ({"parameters": {"theta": {"numpy": "(,", "value": 1}}}, "a parameter"),
+    "a number of objects": ({"parameters": {"theta": {"numpy": "|O", "value": 1}}}, "object"),
+    "no such number": ({"parameters": {"theta": {"numpy": "<f10", "value": 1}}}, "does not exist"),
     "classes of several kinds": ({"classes": {"dtype": "<U3", "items": ["a", 1, 2]}}, "mixes"),
     "classes in lists": ({"classes": {"dtype": "<i8", "items": [[1], [2], [3]]}}, ""),
     "classes that are no numbers": ({"classes": {"dtype": "<i8", "items": ["a", "b", "c"]}}, ""),
