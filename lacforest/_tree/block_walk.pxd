@@ -12,18 +12,16 @@ from lacforest._tree.walkable cimport is_walkable
 cdef extern from "eight_rows.h" nogil:
     # Once per module that divides rows.
     void prepare_eight_rows() noexcept
-    # Divide rows[ends[0]:ends[1] + 1] as far as eights go; return the first row that is left.
+    bint has_eight_rows() noexcept
+    # Write n rows, a multiple of eight, to target by side; return how many go left.
     int64_t divide_floats(
-        const float* column, const uint16_t* rows, uint16_t* target, int64_t* ends, float bound,
+        const float* column, const uint16_t* rows, uint16_t* target, int64_t n, float bound,
         bint missing_right,
     ) noexcept
     int64_t divide_doubles(
-        const double* column, const uint16_t* rows, uint16_t* target, int64_t* ends, double bound,
+        const double* column, const uint16_t* rows, uint16_t* target, int64_t n, double bound,
         bint missing_right,
     ) noexcept
-
-cdef enum:
-    MIN_EIGHTS = 16              # fewest rows that eights divide
 
 
 cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
@@ -32,6 +30,50 @@ cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
     if value_t is float:
         if <double> bound[0] > threshold:
             bound[0] = nextafterf(bound[0], -INFINITY)
+
+
+cdef inline bint _goes_right(value_t value, value_t bound, bint missing_right) noexcept nogil:
+    """Whether a value lies beyond a cut. A missing one compares false with everything."""
+    return not value <= bound if missing_right else value > bound
+
+
+# Both write the rows of a node from `source` to `target` and return where the right side begins.
+# Each row is written at both ends of what is free, and one end moves on: no branch depends on it.
+
+
+cdef inline int64_t _split_values(
+    value_t bound,
+    bint missing_right,
+    const value_t* column,
+    int64_t row_stride,
+    const OpenBlock* here,
+    const uint16_t* source,
+    uint16_t* target,
+) noexcept nogil:
+    cdef int64_t low = here.start
+    cdef int64_t high = here.end - 1
+    cdef int64_t by_ones = here.end
+    cdef int64_t i, row
+    cdef bint right
+    if row_stride == 1 and has_eight_rows():
+        by_ones = here.start + ((here.end - here.start) & 7)
+    for i in range(here.start, by_ones):
+        row = source[i]
+        right = _goes_right(column[row * row_stride], bound, missing_right)
+        target[low] = <uint16_t> row
+        target[high] = <uint16_t> row
+        low += not right
+        high -= right
+    if by_ones == here.end:
+        return low
+    if value_t is float:
+        return low + divide_floats(
+            column, source + by_ones, target + low, here.end - by_ones, bound, missing_right
+        )
+    else:
+        return low + divide_doubles(
+            column, source + by_ones, target + low, here.end - by_ones, bound, missing_right
+        )
 
 
 cdef inline int64_t _split_categories(
@@ -43,10 +85,7 @@ cdef inline int64_t _split_categories(
     const uint16_t* source,
     uint16_t* target,
 ) noexcept nogil:
-    """Write the rows of a node by the set of their categories; return where the right side begins.
-
-    Values are codes. One that is no code, as a missing one is, is in no set.
-    """
+    # Values are codes. One that is no code, as a missing one is, is in no set.
     cdef int64_t low = here.start
     cdef int64_t high = here.end - 1
     cdef int64_t i, row
@@ -93,11 +132,8 @@ cdef inline bint walk_block(
     cdef const uint16_t* source
     cdef uint16_t* target
     cdef value_t bound
-    cdef int64_t i, first, low, high, end
-    cdef int64_t[2] ends
-    cdef int32_t feature
-    cdef int64_t row
-    cdef bint right, on_categories
+    cdef int64_t i, low
+    cdef int32_t feature, reached
     for i in range(walk.n_block):
         rows[0][i] = <uint16_t> i
     stack[0].node = 0
@@ -111,8 +147,9 @@ cdef inline bint walk_block(
             node = nodes + here.node
             source = rows[here.side]
             if <uint32_t> node.left >= limit:
+                reached = node.left if walk.by_left else here.node
                 for i in range(here.start, here.end):
-                    walk.at[source[i]] = here.node
+                    walk.at[source[i]] = reached
                 break
             if not is_walkable(node, here.node, n_nodes, n_features) or (
                 is_on_categories(sets, node.feature) and not has_set(sets, node.payload.set_at)
@@ -122,44 +159,21 @@ cdef inline bint walk_block(
             target = rows[1 - here.side]
             feature = node.feature
             column = block + (feature if feature >= 0 else ~feature) * strides[1]
-            first = here.start
-            low = first
-            end = here.end
-            high = end - 1
             _set_bound(node.payload.threshold, &bound)
-            on_categories = is_on_categories(sets, feature)
-            if row_stride == 1 and end - first >= MIN_EIGHTS and not on_categories:
-                ends[0] = low
-                ends[1] = high
-                if value_t is float:
-                    first = divide_floats(column, source, target, ends, bound, feature < 0)
-                else:
-                    first = divide_doubles(column, source, target, ends, bound, feature < 0)
-                low = ends[0]
-                high = ends[1]
-            # Each row is written at both ends, and one end moves on. A missing value compares
-            # false with everything: each loop sends it to its own side.
-            if on_categories:
+            if is_on_categories(sets, feature):
                 low = _split_categories(
                     sets.words + <int64_t> node.payload.set_at, feature >= 0, column, row_stride,
                     &here, source, target,
                 )
-            elif feature >= 0:
-                for i in range(first, end):
-                    row = source[i]
-                    right = column[row * row_stride] > bound
-                    target[low] = <uint16_t> row
-                    target[high] = <uint16_t> row
-                    low += not right
-                    high -= right
+            elif here.end - here.start == 1:
+                here.node = node.left + _goes_right(
+                    column[source[here.start] * row_stride], bound, feature < 0
+                )
+                continue
             else:
-                for i in range(first, end):
-                    row = source[i]
-                    right = not column[row * row_stride] <= bound
-                    target[low] = <uint16_t> row
-                    target[high] = <uint16_t> row
-                    low += not right
-                    high -= right
+                low = _split_values(
+                    bound, feature < 0, column, row_stride, &here, source, target
+                )
             here.side = 1 - here.side
             check(here.start <= low <= here.end and n_open < BLOCK_ROWS)
             if low < here.end and low > here.start:

@@ -2,8 +2,8 @@
 
    A shuffle moves the rows of eight that go left to the front and the others to the back; the eight
    are then written at both ends of what is still free. This takes SSSE3, which x86 processors have
-   had since 2011. Elsewhere has_eight_rows is 0 and nothing is divided: the loop of block_walk.pxd,
-   which divides the rest of the rows in any case, divides all of them.
+   had since 2011. Elsewhere has_eight_rows is 0, and the loop of block_walk.pxd, which divides what
+   is left of eights in any case, divides all rows.
 
    The right side is filled from its end, in another order than by that loop. */
 
@@ -71,44 +71,33 @@ LACFOREST_SSSE3 unsigned lacforest_above_double(
     return mask;
 }
 
-/* Divide rows[ends[0]] to rows[ends[1]], the last of them included, until fewer than 16 are left:
-   of fewer, one end could overwrite what the other holds. Return the first row that is left, with
-   ends of what is free in target. Missing values go right, or left. */
+/* Write n rows, a multiple of eight, to target[0:n]; return how many of them go left. Whole eights
+   are free between the ends until the last is written: neither end reaches what the other holds. */
 #define LACFOREST_DIVIDE(name, value_t, above)                                                   \
     LACFOREST_SSSE3 int64_t name##_to(                                                           \
-        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t n,                \
         value_t bound, int missing_right)                                                        \
     {                                                                                            \
-        int64_t low = ends[0], high = ends[1], i = low, last = high - 15;                        \
-        for (; i <= last; i += 8) {                                                              \
+        int64_t low = 0, high = n;                                                               \
+        for (int64_t i = 0; i < n; i += 8) {                                                     \
             unsigned mask = above(column, rows + i, bound, missing_right);                       \
             __m128i sorted = _mm_shuffle_epi8(                                                   \
                 _mm_loadu_si128((const __m128i *)(rows + i)),                                    \
                 _mm_load_si128((const __m128i *)lacforest_order[mask]));                         \
             int64_t n_right = lacforest_n_right[mask];                                           \
             _mm_storeu_si128((__m128i *)(target + low), sorted);                                 \
-            _mm_storeu_si128((__m128i *)(target + high - 7), sorted);                            \
+            _mm_storeu_si128((__m128i *)(target + high - 8), sorted);                            \
             low += 8 - n_right;                                                                  \
             high -= n_right;                                                                     \
         }                                                                                        \
-        ends[0] = low;                                                                           \
-        ends[1] = high;                                                                          \
-        return i;                                                                                \
+        return low;                                                                              \
     }                                                                                            \
-    __attribute__((target("ssse3"))) static int64_t name##_fast(                                 \
-        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
+    __attribute__((target("ssse3"))) static int64_t name(                                        \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t n,                \
         value_t bound, int missing_right)                                                        \
     {                                                                                            \
-        return missing_right ? name##_to(column, rows, target, ends, bound, 1)                   \
-                             : name##_to(column, rows, target, ends, bound, 0);                  \
-    }                                                                                            \
-    static inline int64_t name(                                                                  \
-        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t *ends,            \
-        value_t bound, int missing_right)                                                        \
-    {                                                                                            \
-        if (!lacforest_has_eight_rows || ends[1] - ends[0] < 15)                                 \
-            return ends[0];                                                                      \
-        return name##_fast(column, rows, target, ends, bound, missing_right);                    \
+        return missing_right ? name##_to(column, rows, target, n, bound, 1)                      \
+                             : name##_to(column, rows, target, n, bound, 0);                     \
     }
 
 LACFOREST_DIVIDE(divide_floats, float, lacforest_above_float)
@@ -116,21 +105,26 @@ LACFOREST_DIVIDE(divide_doubles, double, lacforest_above_double)
 
 #else
 
+static const int lacforest_has_eight_rows = 0;
+
 static void prepare_eight_rows(void) {}
 
 static inline int64_t divide_floats(
-    const float *column, const uint16_t *rows, uint16_t *target, int64_t *ends, float bound,
+    const float *column, const uint16_t *rows, uint16_t *target, int64_t n, float bound,
     int missing_right)
 {
-    return ends[0];
+    return 0;
 }
 
 static inline int64_t divide_doubles(
-    const double *column, const uint16_t *rows, uint16_t *target, int64_t *ends, double bound,
+    const double *column, const uint16_t *rows, uint16_t *target, int64_t n, double bound,
     int missing_right)
 {
-    return ends[0];
+    return 0;
 }
 
 #endif
+
+static inline int has_eight_rows(void) { return lacforest_has_eight_rows; }
+
 #endif

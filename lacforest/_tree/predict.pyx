@@ -40,6 +40,7 @@ cdef inline void _start(BlockWalk* walk, int64_t n_rows, int64_t n_trees) noexce
     walk.tree = -1
     walk.begin = 0
     walk.stuck = -1
+    walk.by_left = False
     walk.n_block = <int32_t> min(n_rows, <int64_t> BLOCK_ROWS)
 
 
@@ -178,6 +179,7 @@ def add_probabilities(
     with nogil:
         columns = _columns_of_block(X)
         _start(&walk, X.shape[0], tree_start.shape[0] - 1)
+        walk.by_left = True
         while _next_tree(&walk):
             first = tree_start[walk.tree]
             tree = nodes + first
@@ -186,7 +188,7 @@ def add_probabilities(
             ):
                 break
             for i in range(walk.n_block):
-                leaf = <uint32_t> ~tree[walk.at[i]].left
+                leaf = <uint32_t> ~walk.at[i]
                 if leaf < n_classes:
                     sums[walk.begin + i, leaf] += 1.0
                 elif leaf < n_leaves:

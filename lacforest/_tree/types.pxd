@@ -272,6 +272,7 @@ cdef struct BlockWalk:
     int64_t begin                # the first row of the block
     int64_t stuck                # the node from which no walk can go on; -1 = none
     int32_t n_block              # rows of the block
+    bint by_left                 # the rows ask for the left entry of their node, not its number
     int32_t[BLOCK_ROWS] at       # the node of the tree that each row of the block reached
 
 

@@ -63,7 +63,7 @@ def test_every_row_of_a_batch_reaches_its_leaf(seed, n_rows, dtype, order):
     assert_array_equal(leaves[:, 0], expected[chosen])
 
 
-@pytest.mark.parametrize("n_rows", [15, 16, 17, 24, 31, 32, 33])
+@pytest.mark.parametrize("n_rows", [7, 8, 9, 15, 16, 17, 24, 31, 32, 33])
 @pytest.mark.parametrize("missing_right", [False, True])
 def test_all_rows_on_one_side(n_rows, missing_right):
     nodes = np.zeros(3, dtype=NODE)
