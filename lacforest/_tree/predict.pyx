@@ -18,9 +18,11 @@ from lacforest._tree.types cimport (
 from lacforest._tree.walkable cimport check_starts, check_trees, refuse_node
 
 cdef enum:
-    MAX_TRANSPOSED = 256    # most features for which a block is first transposed to columns
+    MAX_CELLS = 1 << 21     # values of a block: wide tables are read in blocks of fewer rows
+    MIN_BLOCK = 64          # fewest rows of a block, however wide
+    MAX_PER_TREE = 32       # most features per tree for which a block is transposed to columns
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
-    BLOCK_STRIDE = BLOCK_ROWS + 16    # a power of two would map columns to the same cache sets
+    TILE = 16               # columns that are written in turn: a line of the cache in each row
     ANY_DEPTH = 0x7FFFFFFF
 
 prepare_eight_rows()
@@ -34,14 +36,19 @@ prepare_eight_rows()
 #         for i in range(walk.n_block):           # row walk.begin + i is at node walk.at[i]
 
 
-cdef inline void _start(BlockWalk* walk, int64_t n_rows, int64_t n_trees) noexcept nogil:
+cdef inline void _start(
+    BlockWalk* walk, int64_t n_rows, int64_t n_trees, int64_t n_features
+) noexcept nogil:
+    walk.max_block = <int32_t> min(
+        max(MAX_CELLS // max(n_features, <int64_t> 1), <int64_t> MIN_BLOCK), <int64_t> BLOCK_ROWS
+    )
     walk.n_rows = n_rows
     walk.n_trees = n_trees
     walk.tree = -1
     walk.begin = 0
     walk.stuck = -1
     walk.by_left = False
-    walk.n_block = <int32_t> min(n_rows, <int64_t> BLOCK_ROWS)
+    walk.n_block = <int32_t> min(n_rows, <int64_t> walk.max_block)
 
 
 cdef inline bint _next_tree(BlockWalk* walk) noexcept nogil:
@@ -49,12 +56,17 @@ cdef inline bint _next_tree(BlockWalk* walk) noexcept nogil:
     walk.tree += 1
     if walk.tree == walk.n_trees:
         walk.tree = 0
-        walk.begin += BLOCK_ROWS
-        walk.n_block = <int32_t> min(walk.n_rows - walk.begin, <int64_t> BLOCK_ROWS)
+        walk.begin += walk.max_block
+        walk.n_block = <int32_t> min(walk.n_rows - walk.begin, <int64_t> walk.max_block)
     return walk.begin < walk.n_rows and walk.n_trees > 0
 
 
-cdef value_t* _columns_of_block(const value_t[:, :] X) noexcept nogil:
+cdef inline int64_t _column_stride(const BlockWalk* walk) noexcept nogil:
+    """Room for a column of a block; a power of two would map columns to the same cache sets."""
+    return walk.max_block + 16
+
+
+cdef value_t* _columns_of_block(const value_t[:, :] X, const BlockWalk* walk) noexcept nogil:
     """Memory for a block of X as columns; NULL where rows are better read in place.
 
     NULL for want of memory as well: reading in place is slower, not wrong.
@@ -62,10 +74,23 @@ cdef value_t* _columns_of_block(const value_t[:, :] X) noexcept nogil:
     if (
         X.strides[0] == sizeof(value_t)
         or X.shape[0] < MIN_TRANSPOSED
-        or X.shape[1] > MAX_TRANSPOSED
+        or X.shape[1] > MAX_PER_TREE * walk.n_trees
     ):
         return NULL
-    return <value_t*> malloc(BLOCK_STRIDE * X.shape[1] * sizeof(value_t))
+    return <value_t*> malloc(_column_stride(walk) * X.shape[1] * sizeof(value_t))
+
+
+cdef inline void _transpose(
+    const value_t[:, :] X, const BlockWalk* walk, value_t* columns
+) noexcept nogil:
+    cdef int64_t stride = _column_stride(walk)
+    cdef int64_t first = 0
+    cdef int64_t i, j
+    while first < X.shape[1]:
+        for i in range(walk.n_block):
+            for j in range(first, min(first + TILE, X.shape[1])):
+                columns[j * stride + i] = X[walk.begin + i, j]
+        first += TILE
 
 
 cdef inline bint _reach(
@@ -83,7 +108,6 @@ cdef inline bint _reach(
     """
     cdef TreeSets sets = sets_of_tree(forest, walk.tree)
     cdef int64_t[2] strides
-    cdef int64_t i, j
     if columns == NULL:
         strides[0] = X.strides[0] // <int64_t> sizeof(value_t)
         strides[1] = X.strides[1] // <int64_t> sizeof(value_t)
@@ -92,11 +116,9 @@ cdef inline bint _reach(
             walk,
         )
     if walk.tree == 0:
-        for i in range(walk.n_block):
-            for j in range(X.shape[1]):
-                columns[j * BLOCK_STRIDE + i] = X[walk.begin + i, j]
+        _transpose(X, walk, columns)
     strides[0] = 1
-    strides[1] = BLOCK_STRIDE
+    strides[1] = _column_stride(walk)
     return walk_block(
         nodes, n_nodes, &sets, limit, <const value_t*> columns, strides, X.shape[1], walk
     )
@@ -177,8 +199,8 @@ def add_probabilities(
     _check_rows(X, sums.shape[0])
     _check_width(sums.shape[1], leaf_values.shape[1])
     with nogil:
-        columns = _columns_of_block(X)
-        _start(&walk, X.shape[0], tree_start.shape[0] - 1)
+        _start(&walk, X.shape[0], tree_start.shape[0] - 1, X.shape[1])
+        columns = _columns_of_block(X, &walk)
         walk.by_left = True
         while _next_tree(&walk):
             first = tree_start[walk.tree]
@@ -256,8 +278,8 @@ def add_node_values(
         raise ValueError("n_explored, explored_start and tree_start are of different forests")
     _check_explored(tree_start, n_explored, explored_start, explored_values.shape[0])
     with nogil:
-        columns = _columns_of_block(X)
-        _start(&walk, X.shape[0], tree_start.shape[0] - 1)
+        _start(&walk, X.shape[0], tree_start.shape[0] - 1, X.shape[1])
+        columns = _columns_of_block(X, &walk)
         while _next_tree(&walk):
             # Siblings are of one step: a walk over nodes of Step I never meets one of Step II.
             if not _reach(
@@ -298,8 +320,8 @@ def find_leaves(
     _check_rows(X, leaves.shape[0])
     _check_width(leaves.shape[1], tree_start.shape[0] - 1)
     with nogil:
-        columns = _columns_of_block(X)
-        _start(&walk, X.shape[0], tree_start.shape[0] - 1)
+        _start(&walk, X.shape[0], tree_start.shape[0] - 1, X.shape[1])
+        columns = _columns_of_block(X, &walk)
         while _next_tree(&walk):
             first = tree_start[walk.tree]
             if not _reach(
@@ -352,7 +374,7 @@ def add_coded_values(
     check_trees(nodes, tree_start, columns.table.n_features)
     check_sets(nodes, tree_start, &forest)
     with nogil:
-        _start(&walk, sums.shape[0], tree_start.shape[0] - 1)
+        _start(&walk, sums.shape[0], tree_start.shape[0] - 1, 1)
         while _next_tree(&walk):
             own = sets_of_tree(&forest, walk.tree)
             _reach_by_codes(

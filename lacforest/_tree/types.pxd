@@ -261,7 +261,7 @@ cdef struct OpenBlock:
 
 
 cdef enum:
-    BLOCK_ROWS = 16384           # rows that walk through the trees together
+    BLOCK_ROWS = 16384           # most rows that walk through the trees together
 
 
 cdef struct BlockWalk:
@@ -272,6 +272,7 @@ cdef struct BlockWalk:
     int64_t begin                # the first row of the block
     int64_t stuck                # the node from which no walk can go on; -1 = none
     int32_t n_block              # rows of the block
+    int32_t max_block            # of all but the last
     bint by_left                 # the rows ask for the left entry of their node, not its number
     int32_t[BLOCK_ROWS] at       # the node of the tree that each row of the block reached
 
