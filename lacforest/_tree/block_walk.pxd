@@ -1,6 +1,5 @@
 """Sending a block of rows down one tree of a frozen forest."""
 
-from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from lacforest._tree.sets cimport has_set, in_set, is_on_categories
@@ -13,6 +12,7 @@ cdef extern from "eight_rows.h" nogil:
     # Once per module that divides rows.
     void prepare_eight_rows() noexcept
     bint has_eight_rows() noexcept
+    float float_at_most(double threshold) noexcept
     # Write n rows, a multiple of eight, to target by side; return how many go left.
     int64_t divide_floats(
         const float* column, const uint16_t* rows, uint16_t* target, int64_t n, float bound,
@@ -26,10 +26,10 @@ cdef extern from "eight_rows.h" nogil:
 
 cdef inline void _set_bound(double threshold, value_t* bound) noexcept nogil:
     """The threshold in the type of the values: x <= threshold iff x <= bound for each such x."""
-    bound[0] = <value_t> threshold
     if value_t is float:
-        if <double> bound[0] > threshold:
-            bound[0] = nextafterf(bound[0], -INFINITY)
+        bound[0] = float_at_most(threshold)
+    else:
+        bound[0] = threshold
 
 
 cdef inline bint _goes_right(value_t value, value_t bound, bint missing_right) noexcept nogil:

@@ -11,6 +11,7 @@
 #define LACFOREST_EIGHT_ROWS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
@@ -124,6 +125,19 @@ static inline int64_t divide_doubles(
 }
 
 #endif
+
+/* The largest float that is at most a threshold, which is not NaN. */
+static inline float float_at_most(double threshold)
+{
+    float nearest = (float)threshold;
+    int32_t bits;
+    memcpy(&bits, &nearest, sizeof bits);
+    /* Bits of floats of one sign are in order of their magnitude; the nearest float of a negative
+       threshold near 0 is -0. No branch: cuts lie above and below their floats by chance. */
+    bits -= ((double)nearest > threshold) * (bits >> 31 | 1);
+    memcpy(&nearest, &bits, sizeof bits);
+    return nearest;
+}
 
 static inline int has_eight_rows(void) { return lacforest_has_eight_rows; }
 

@@ -22,7 +22,8 @@ cdef enum:
     MIN_BLOCK = 64          # fewest rows of a block, however wide
     MAX_PER_TREE = 32       # most features per tree for which a block is transposed to columns
     MIN_TRANSPOSED = 16     # fewest rows for which that pays
-    TILE = 16               # columns that are written in turn: a line of the cache in each row
+    TILE_ROWS = 64          # rows and columns of the tiles in which it is transposed
+    TILE_COLUMNS = 16       # floats in a line of the cache
     ANY_DEPTH = 0x7FFFFFFF
 
 prepare_eight_rows()
@@ -83,14 +84,18 @@ cdef value_t* _columns_of_block(const value_t[:, :] X, const BlockWalk* walk) no
 cdef inline void _transpose(
     const value_t[:, :] X, const BlockWalk* walk, value_t* columns
 ) noexcept nogil:
+    """Write the rows of the block as columns, tile by tile: a page of memory is visited once."""
     cdef int64_t stride = _column_stride(walk)
-    cdef int64_t first = 0
-    cdef int64_t i, j
-    while first < X.shape[1]:
-        for i in range(walk.n_block):
-            for j in range(first, min(first + TILE, X.shape[1])):
-                columns[j * stride + i] = X[walk.begin + i, j]
-        first += TILE
+    cdef int64_t first_row = 0
+    cdef int64_t first_column, i, j
+    while first_row < walk.n_block:
+        first_column = 0
+        while first_column < X.shape[1]:
+            for j in range(first_column, min(first_column + TILE_COLUMNS, X.shape[1])):
+                for i in range(first_row, min(first_row + TILE_ROWS, <int64_t> walk.n_block)):
+                    columns[j * stride + i] = X[walk.begin + i, j]
+            first_column += TILE_COLUMNS
+        first_row += TILE_ROWS
 
 
 cdef inline bint _reach(

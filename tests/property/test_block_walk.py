@@ -63,6 +63,23 @@ def test_every_row_of_a_batch_reaches_its_leaf(seed, n_rows, dtype, order):
     assert_array_equal(leaves[:, 0], expected[chosen])
 
 
+@pytest.mark.parametrize("n_rows", [63, 65, 8_192, 8_200, 16_400])
+def test_blocks_of_a_wide_table(n_rows):
+    """Rows are transposed in tiles, and a block of 256 columns has 8,192 rows."""
+    rng = np.random.default_rng(0)
+    n_features, n_trees = 256, 8
+    trees = [random_tree(rng, 12, n_features) for _ in range(n_trees)]
+    starts = np.cumsum([0, *map(len, trees)])
+    distinct = rng.integers(-6, 7, size=(30, n_features)) / 2
+    distinct[rng.random(distinct.shape) < 0.2] = np.nan
+    chosen = rng.integers(len(distinct), size=n_rows)
+    X = np.asarray(distinct[chosen], dtype=np.float32)
+    leaves = np.empty((n_rows, n_trees), dtype=np.int32)
+    find_leaves(X, np.concatenate(trees).view(np.uint8), starts, leaves)
+    expected = np.array([[leaf_of(tree, row) for tree in trees] for row in distinct])
+    assert_array_equal(leaves, expected[chosen])
+
+
 @pytest.mark.parametrize("n_rows", [7, 8, 9, 15, 16, 17, 24, 31, 32, 33])
 @pytest.mark.parametrize("missing_right", [False, True])
 def test_all_rows_on_one_side(n_rows, missing_right):

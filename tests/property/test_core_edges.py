@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from test_core_boundary import columns, explored_tree
 
@@ -34,6 +36,25 @@ def test_float32_values_beside_a_threshold(sign, share, n_rows, missing_left):
         found = np.zeros((len(X), 1), np.int32)
         find_leaves(X, nodes.view(np.uint8), np.array([0, 3]), found)
         assert_array_equal(found[::n_rows, 0], np.where(wide <= threshold, 1, 2))
+
+
+@example(-1e-50)
+@example(3.402823364973241e38)
+@example(1e-50)
+@example(1e39)
+@example(-1e39)
+@example(-0.0)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_float32_values_around_any_threshold(threshold):
+    ends = np.float32([-np.inf, np.inf])
+    with np.errstate(over="ignore", under="ignore"):
+        nearest = np.float32(threshold)
+        X = np.unique(np.float32([*np.nextafter(nearest, ends), nearest, *ends]))[:, None]
+    nodes = explored_tree(feature=(0, 0)).view(NODE)
+    nodes["threshold"][0] = threshold
+    found = np.zeros((len(X), 1), np.int32)
+    find_leaves(X, nodes.view(np.uint8), np.array([0, 3]), found)
+    assert_array_equal(found, np.where(X.astype(np.float64) <= threshold, 1, 2))
 
 
 @pytest.mark.parametrize("n_rows", [2, 255, 256, 257, 1023, 1024, 1025, 2049, 16384, 16385])
