@@ -31,8 +31,8 @@ def test_float32_values_beside_a_threshold(sign, share, n_rows, missing_left):
     threshold = wide[1] + share * (wide[2] - wide[1])
     nodes = explored_tree(feature=(0, 0 if missing_left else ~0)).view(NODE)
     nodes["threshold"][0] = threshold
-    for given in (values, wide):
-        X = np.repeat(given, n_rows)[:, None]
+    for table in (values, wide):
+        X = np.repeat(table, n_rows)[:, None]
         found = np.zeros((len(X), 1), np.int32)
         find_leaves(X, nodes.view(np.uint8), np.array([0, 3]), found)
         assert_array_equal(found[::n_rows, 0], np.where(wide <= threshold, 1, 2))
