@@ -228,8 +228,9 @@ def _code_block(table: RowStack, features: range) -> list[tuple[NDArray[Any], in
             continue
         codes = np.empty(n_rows, dtype=np.uint32)
         n_codes, n_missing = rank_codes(table.column(feature), bits, order, codes)
-        # The smallest type that holds all codes and the one for missing values.
-        narrow = codes.astype(np.min_scalar_type(n_codes), copy=False)
+        # The smallest type that holds all codes: with missing values, one more than there are.
+        largest = n_codes - (n_missing == 0)
+        narrow = codes.astype(np.min_scalar_type(largest), copy=False)
         coded.append((narrow, n_codes, n_missing))
     return coded
 

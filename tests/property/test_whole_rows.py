@@ -13,7 +13,7 @@ from lacforest._tree.ranks import CodedColumns, ColumnValues
 from lacforest._tree.workspace import ScratchPool, StopSignal
 
 
-def random_columns(rng, n_rows, n_features, most_codes=255, categorical=0.0):
+def random_columns(rng, n_rows, n_features, most_codes=256, categorical=0.0):
     """Coded columns and the values of their codes; some columns are constant.
 
     A share of the columns is categorical.
@@ -45,7 +45,7 @@ def grow(columns, values, criterion, limits, classes, n_classes):
 )
 def test_whole_rows_give_the_same_trees(seed, n_rows, n_features, augmented, draws_on, categorical):
     rng = np.random.default_rng(seed)
-    most_codes = int(rng.choice([2, 3, 9, 255]))
+    most_codes = int(rng.choice([2, 3, 9, 256]))
     columns, values = random_columns(rng, n_rows, n_features, most_codes, categorical)
     n_classes = int(rng.integers(2, 7))
     # Few rows outside of one class: a counter of one byte would overflow.

@@ -88,6 +88,14 @@ def test_columns_are_as_narrow_as_their_codes(n_distinct, width):
     assert_array_equal(columns.columns[0], np.arange(n_distinct + 1))
 
 
+@pytest.mark.parametrize(("n_distinct", "width"), [(256, 1), (257, 2), (65536, 2), (65537, 4)])
+def test_columns_without_missing_values_need_no_code_for_them(n_distinct, width):
+    column = np.arange(n_distinct, dtype=float)
+    columns = code_table(RowStack([column[:, None]]), n_jobs=1).columns
+    assert columns.columns[0].itemsize == width
+    assert_array_equal(columns.columns[0], column)
+
+
 def test_code_table_must_be_consistent():
     short, long = np.zeros(2, np.uint8), np.zeros(3, np.uint8)
     with pytest.raises(ValueError, match="equally long, with one entry of n_codes"):
