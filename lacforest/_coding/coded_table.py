@@ -34,7 +34,7 @@ from lacforest._tree.ranks import (
 from lacforest._utils.threads import in_threads, spans, useful_threads
 
 # Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
-ROWS_TO_BIN = 50_000
+ROWS_TO_BIN = 15_000
 # Bytes per row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36
 # Cells of the table that make a thread worth its start.

@@ -78,7 +78,7 @@ class LACForestClassifier(BaseLACForest):
         asks for beyond them. See Notes.
     max_bins : "auto", int from 2 to 255 or None, default="auto"
         Most codes of a column. Columns with more distinct values are divided at their quantiles.
-        None keeps all values apart, as in the paper; "auto" does so up to 50,000 rows, and has 255
+        None keeps all values apart, as in the paper; "auto" does so up to 15,000 rows, and has 255
         bins beyond.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
 default="from_dtype"
