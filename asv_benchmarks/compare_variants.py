@@ -28,6 +28,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from lacforest import LACExtraTreesClassifier, LACForestClassifier, datasets
 
 FORESTS = {"lacforest": LACForestClassifier, "lacextratrees": LACExtraTreesClassifier}
+BY_TREES = {f"{n} trees": ("lacextratrees", {"n_estimators": n}) for n in (300, 200, 150, 100)}
 # Settings by topic; the first one of a topic is what the others are held against.
 TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "bins": {
@@ -37,17 +38,11 @@ TOPICS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "extra trees, 255 bins": ("lacextratrees", {"max_bins": 255}),
     },
     "trees": {
-        "300 trees": ("lacextratrees", {"n_estimators": 300}),
-        "200 trees": ("lacextratrees", {"n_estimators": 200}),
-        "150 trees": ("lacextratrees", {"n_estimators": 150}),
-        "100 trees": ("lacextratrees", {"n_estimators": 100}),
+        **BY_TREES,
         "150 trees, 50 explorers": ("lacextratrees", {"n_estimators": 150, "n_explorers": 50}),
         "forest": ("lacforest", {}),
     },
-    "grown": {
-        "300 trees": ("lacextratrees", {"n_estimators": 300}),
-        "150 trees": ("lacextratrees", {"n_estimators": 150}),
-    },
+    "grown": {name: BY_TREES[name] for name in ("300 trees", "150 trees")},
     "samples": {
         "all rows": ("lacforest", {}),
         "half": ("lacforest", {"max_samples": 0.5}),
