@@ -29,6 +29,7 @@ from lacforest._tree.types cimport (
 cdef enum:
     N_ROUNDS = 3             # of the power method: too few to overflow without normalising
     FEW = 16                 # categories up to which insertion sorts fastest
+    FEWEST = 8               # categories up to which ranks sort fastest: they need no branches
     MANY = 8                 # with more categories, those of few rows are cut off one at a time
 
 
@@ -62,6 +63,26 @@ cdef inline void _sort(ScoredCategory* order, code_t n_present) noexcept nogil:
         order[j] = moved
 
 
+cdef inline void _sort_scored(ScoredCategory* order, code_t n_present) noexcept nogil:
+    """Sort categories in the order of their codes by score: of equal ones the first stays first."""
+    cdef ScoredCategory[FEWEST] copy
+    cdef code_t[FEWEST] place
+    cdef code_t i, j
+    cdef bint is_before
+    if n_present > FEWEST:
+        _sort(order, n_present)
+        return
+    for i in range(n_present):
+        copy[i] = order[i]
+        place[i] = i
+        for j in range(i):
+            is_before = copy[i].score < copy[j].score
+            place[i] -= is_before
+            place[j] += is_before
+    for i in range(n_present):
+        order[place[i]] = copy[i]
+
+
 cdef inline void _count_sparsely(
     const NodeSearch* search, const code_t* codes, code_t missing, count_t* counts
 ) noexcept nogil:
@@ -92,11 +113,9 @@ cdef inline void _count_sparsely(
 
 
 cdef inline void _list_counted(
-    Workspace* work, const CodeRange* span, const count_t* counts
+    CategoryScratch* scratch, const CodeRange* span, const count_t* counts, int64_t n_classes
 ) noexcept nogil:
     """List the categories with rows, where each category between low and high has counts."""
-    cdef CategoryScratch* scratch = &work.categories
-    cdef int64_t n_classes = work.n_classes
     cdef code_t n_present = 0
     cdef code_t code
     cdef count_t n_rows
@@ -105,10 +124,9 @@ cdef inline void _list_counted(
         n_rows = 0
         for k in range(n_classes):
             n_rows += counts[k]
-        if n_rows > 0:
-            scratch.slot[code] = code - span.low
-            scratch.order[n_present].code = code
-            n_present += 1
+        scratch.slot[code] = code - span.low
+        scratch.order[n_present].code = code
+        n_present += n_rows > 0
         counts += n_classes
     scratch.n_present = n_present
 
@@ -145,8 +163,9 @@ cdef inline void _center_shares(CategoryScratch* scratch, int64_t n_classes) noe
     cdef int64_t k
     cdef int64_t widest = 0
     cdef code_t c
-    memset(mean, 0, n_classes * sizeof(double))
-    memset(variance, 0, n_classes * sizeof(double))
+    for k in range(n_classes):
+        mean[k] = 0.0
+        variance[k] = 0.0
     for c in range(scratch.n_present):
         total += order[c].score
         for k in range(n_classes):
@@ -187,13 +206,15 @@ cdef inline void _score_by_direction(CategoryScratch* scratch, int64_t n_classes
     cdef code_t c
     _center_shares(scratch, n_classes)
     for _r in range(N_ROUNDS):
-        memset(following, 0, n_classes * sizeof(double))
+        for k in range(n_classes):
+            following[k] = 0.0
         for c in range(scratch.n_present):
             shares = scratch.shares + c * n_classes
             weight = order[c].score * _along(shares, direction, n_classes)
             for k in range(n_classes):
                 following[k] += weight * shares[k]
-        memcpy(direction, following, n_classes * sizeof(double))
+        for k in range(n_classes):
+            direction[k] = following[k]
     for c in range(scratch.n_present):
         order[c].score = _along(scratch.shares + c * n_classes, direction, n_classes)
 
@@ -202,19 +223,15 @@ cdef inline void _score(
     CategoryScratch* scratch, const count_t* counts, int64_t n_classes, double known_mass
 ) noexcept nogil:
     """Score the listed categories. With two classes the score is the share of the second."""
-    cdef const count_t* own
-    cdef double mass, last
+    cdef double* shares
+    cdef double mass
     cdef code_t c
     for c in range(scratch.n_present):
-        own = counts + scratch.slot[scratch.order[c].code] * n_classes
-        if n_classes == 2:
-            last = <double> own[1]
-            mass = <double> own[0] * known_mass + last
-            scratch.order[c].score = last * (1.0 / mass) if mass > 0.0 else last
-        else:
-            scratch.order[c].score = _find_shares(
-                own, n_classes, known_mass, scratch.shares + c * n_classes
-            )
+        shares = scratch.shares + c * n_classes
+        mass = _find_shares(
+            counts + scratch.slot[scratch.order[c].code] * n_classes, n_classes, known_mass, shares
+        )
+        scratch.order[c].score = shares[1] if n_classes == 2 else mass
     if n_classes > 2:
         _score_by_direction(scratch, n_classes)
 
@@ -286,11 +303,10 @@ cdef inline FeatureStatistics _places(
 
 
 cdef inline void _order_listed(
-    const NodeSearch* search, const count_t* counts, double known_mass
+    const NodeSearch* search, const count_t* counts, double known_mass, int64_t n_classes
 ) noexcept nogil:
     """Order the categories of the node, which are listed in the order of their codes."""
     cdef CategoryScratch* scratch = &search.work.categories
-    cdef int64_t n_classes = search.work.n_classes
     check(scratch.n_present >= 1)
     scratch.n_places = scratch.n_present
     if scratch.n_present <= 2:           # two have one cut, whatever their order
@@ -302,14 +318,30 @@ cdef inline void _order_listed(
         scratch.n_places = 2
     else:
         _score(scratch, counts, n_classes, known_mass)
-        _sort(scratch.order, scratch.n_present)
+        _sort_scored(scratch.order, scratch.n_present)
+
+
+cdef inline void _order_counted(
+    const NodeSearch* search,
+    const CodeRange* span,
+    const count_t* counts,
+    double known_mass,
+    int64_t n_classes,
+) noexcept nogil:
+    _list_counted(&search.work.categories, span, counts, n_classes)
+    _order_listed(search, counts, known_mass, n_classes)
 
 
 cdef void order_counted(
     const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
 ) noexcept nogil:
-    _list_counted(search.work, span, counts)
-    _order_listed(search, counts, known_mass)
+    # Constant numbers of classes compile to plain sums in place of short loops.
+    if search.work.n_classes == 2:
+        _order_counted(search, span, counts, known_mass, 2)
+    elif search.work.n_classes == 3:
+        _order_counted(search, span, counts, known_mass, 3)
+    else:
+        _order_counted(search, span, counts, known_mass, search.work.n_classes)
 
 
 cdef void rank_categories(
@@ -329,7 +361,7 @@ cdef void rank_categories(
     else:
         counts[0] = <const count_t*> work.categories.counts
         _count_sparsely(search, codes, span.missing, <count_t*> work.categories.counts)
-        _order_listed(search, counts[0], known_mass)
+        _order_listed(search, counts[0], known_mass, work.n_classes)
 
 
 cdef FeatureStatistics order_categories(
