@@ -78,7 +78,7 @@ cdef inline void _plan_counts(const NodeSearch* search, RowCuts* cuts) noexcept 
         cuts.first_cell[feature] = cuts.n_cells
         cuts.n_counted += 1
         cuts.n_cells += <int32_t> n_cells
-        is_dense &= cuts.n_cells <= N_CELLS // 2
+        is_dense &= 2 * cuts.n_cells <= N_CELLS // 2
     if is_by_code and is_dense:
         cuts.n_ends = cuts.has_numbers
     else:
@@ -89,22 +89,29 @@ cdef inline void _plan_counts(const NodeSearch* search, RowCuts* cuts) noexcept 
 cdef inline void _count_by_code(
     const NodeSearch* search, const RowCuts* cuts, count_t* of_categories
 ) noexcept nogil:
-    """The rows of the drawn columns of categories by code and class."""
+    """The rows of the drawn columns of categories by code and class.
+
+    Neighbouring rows are often counted in the same cells. Large nodes therefore count in two tables
+    in turn, so that a count need not wait for the one before it.
+    """
     cdef const row_t* rows = search.work.rows + search.start
     cdef const class_t* classes = search.work.classes + search.start
     cdef int64_t width = search.candidates.row_width
     cdef int64_t n_classes = search.work.n_classes
+    cdef int64_t n_others = cuts.n_cells if search.n_rows > 4 * <int64_t> cuts.n_cells else 0
     cdef const uint8_t* row
     cdef count_t* own
     cdef int64_t i
     cdef int32_t j, feature
-    memset(of_categories, 0, cuts.n_cells * sizeof(count_t))
+    memset(of_categories, 0, (cuts.n_cells + n_others) * sizeof(count_t))
     for i in range(search.n_rows):
         row = search.candidates.row_codes + rows[i] * width
-        own = of_categories + classes[i]
+        own = of_categories + (i & 1) * n_others + classes[i]
         for j in range(cuts.n_counted):
             feature = cuts.counted[j]
             own[cuts.first_cell[feature] + row[feature] * n_classes] += 1
+    for i in range(n_others):
+        of_categories[i] += of_categories[n_others + i]
 
 
 cdef inline void draw_row_cuts(
