@@ -17,9 +17,9 @@ docs/guide/categories.rst.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
+from lacforest._tree.category_sort cimport sort_listed, sort_scored
 from lacforest._tree.statistics cimport are_few_cells, count_row, fill_cells
 from lacforest._tree.types cimport (
     N_CELLS, CategoryScratch, CodeRange, FeatureStatistics, NodeSearch, ScoredCategory, Split,
@@ -28,59 +28,7 @@ from lacforest._tree.types cimport (
 
 cdef enum:
     N_ROUNDS = 3             # of the power method: too few to overflow without normalising
-    FEW = 16                 # categories up to which insertion sorts fastest
-    FEWEST = 8               # categories up to which ranks sort fastest: they need no branches
     MANY = 8                 # with more categories, those of few rows are cut off one at a time
-
-
-cdef inline bint _is_before(
-    const ScoredCategory* first, const ScoredCategory* second
-) noexcept nogil:
-    """By score, then by code: no two categories tie."""
-    if first.score != second.score:
-        return first.score < second.score
-    return first.code < second.code
-
-
-cdef int _compare(const void* first, const void* second) noexcept nogil:
-    if _is_before(<const ScoredCategory*> first, <const ScoredCategory*> second):
-        return -1
-    return 1
-
-
-cdef inline void _sort(ScoredCategory* order, code_t n_present) noexcept nogil:
-    cdef ScoredCategory moved
-    cdef int64_t i, j
-    if n_present > FEW:
-        qsort(order, n_present, sizeof(ScoredCategory), _compare)
-        return
-    for i in range(1, <int64_t> n_present):
-        moved = order[i]
-        j = i
-        while j > 0 and _is_before(&moved, order + j - 1):
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = moved
-
-
-cdef inline void _sort_scored(ScoredCategory* order, code_t n_present) noexcept nogil:
-    """Sort categories in the order of their codes by score: of equal ones the first stays first."""
-    cdef ScoredCategory[FEWEST] copy
-    cdef code_t[FEWEST] place
-    cdef code_t i, j
-    cdef bint is_before
-    if n_present > FEWEST:
-        _sort(order, n_present)
-        return
-    for i in range(n_present):
-        copy[i] = order[i]
-        place[i] = i
-        for j in range(i):
-            is_before = copy[i].score < copy[j].score
-            place[i] -= is_before
-            place[j] += is_before
-    for i in range(n_present):
-        order[place[i]] = copy[i]
 
 
 cdef inline void _count_sparsely(
@@ -109,7 +57,7 @@ cdef inline void _count_sparsely(
             n_present += 1
         count_row(search.work, search.start + i, counts + slot * n_classes)
     scratch.n_present = n_present
-    _sort(scratch.order, n_present)      # by code: all scores are equal
+    sort_listed(scratch.order, n_present)      # by code: all scores are equal
 
 
 cdef inline void _list_counted(
@@ -318,7 +266,7 @@ cdef inline void _order_listed(
         scratch.n_places = 2
     else:
         _score(scratch, counts, n_classes, known_mass)
-        _sort_scored(scratch.order, scratch.n_present)
+        sort_scored(scratch.order, scratch.n_present)
 
 
 cdef inline void _order_counted(

@@ -129,11 +129,10 @@ cdef inline void _scan_keys(
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef int32_t class_bits = work.class_bits
     cdef uint32_t class_mask = (<uint32_t> 1 << class_bits) - 1
-    cdef int64_t n_keys = statistics.n_keys
     cdef code_t low = statistics.codes.low
     cdef count_t[N_SUMS] least, node, left, right
     cdef count_t amount = 1
-    cdef int64_t i
+    cdef int64_t i, n_keys = statistics.n_keys
     cdef uint32_t k
     cdef code_t code, next_code
     set_least(search.limits, least)
@@ -180,10 +179,9 @@ cdef inline void _scan_cells(
     cdef const count_t* cells = <const count_t*> statistics.cells
     cdef const count_t* node_counts = <const count_t*> work.node_counts
     cdef count_t* left_counts = <count_t*> work.left_counts
-    cdef uint32_t n_classes = <uint32_t> work.n_classes
+    cdef uint32_t k, n_classes = <uint32_t> work.n_classes
     cdef count_t[N_SUMS] least, node, left, right
     cdef count_t n_rows
-    cdef uint32_t k
     cdef code_t code, last
     set_least(search.limits, least)
     copy_sums(sums, node)
@@ -335,8 +333,7 @@ cdef inline int32_t _try_cuts_of_rows(
                 if search.best.loss < loss:
                     _keep(search, feature, False)
                 continue
-            span.low = 0
-            span.high = search.table.n_codes[feature] - 1
+            span = CodeRange(0, search.table.n_codes[feature] - 1, search.table.n_codes[feature], 0)
             order_counted(search, &span, own, category_mass(criterion))
             if work.categories.n_present == 1:
                 continue
@@ -362,10 +359,10 @@ cdef void find_best_cut(
     const criterion_t* criterion, NodeSearch* search, const count_t* node, uint64_t* random_state
 ) noexcept nogil:
     cdef int32_t n_features = search.table.n_features
-    cdef double loss
-    cdef bint has_missing
     cdef int32_t feature, n_drawn = 0
     cdef uint64_t word = 0
+    cdef double loss
+    cdef bint has_missing
     check(is_zero(search.work.left_counts, search.work.n_classes))
     search.margin = TIE * node_weight(criterion, node)
     _set_loss(search, INFINITY)
