@@ -221,9 +221,7 @@ def _write_report(given: argparse.Namespace, console: Console, fitted: _Fitted) 
     sources = [joint_name(places) for places in fitted.places]
     X = model.coder.encode(unlabeled, source=sources[1])
     training = (*code_labelled(model, labeled, sources[0]), X)
-    write_page(
-        console, given.report, model, X, None, training, given.output.name, fitted.places[1]
-    )
+    write_page(console, given.report, model, X, None, training, given.output.name, fitted.places[1])
 
 
 def _make_forest(given: argparse.Namespace) -> BaseLACForest:
@@ -245,9 +243,7 @@ def _make_forest(given: argparse.Namespace) -> BaseLACForest:
     return forest
 
 
-def _fit_tables(
-    given: argparse.Namespace, console: Console, forest: BaseLACForest
-) -> _Fitted:
+def _fit_tables(given: argparse.Namespace, console: Console, forest: BaseLACForest) -> _Fitted:
     """Fit on frames, or on the files where these are to be read in chunks."""
     groups = find_tables(given, given.labelled, given.unlabeled)
     inputs = [place.path for places in groups for place in places]
