@@ -100,24 +100,23 @@ def measure(
                 split = make_split(X, y, args.rows, seed)
                 if split is None:
                     continue
-                X_labeled, y_labeled, U, theta, X_test, truth = split
                 forest = FORESTS[kind](
-                    theta=theta,
+                    theta=split.theta,
                     known_shares="labeled",
                     categorical_features=categorical,
                     random_state=seed,
                 )
                 cpu = time.process_time()
-                forest.fit(X_labeled, y_labeled, X_unlabeled=U)
-                predicted = forest.predict(X_test)
+                forest.fit(split.X, split.y, X_unlabeled=split.X_unlabeled)
+                predicted = forest.predict(split.X_test)
                 yield {
                     "data": name,
                     "forest": kind,
                     "coding": coding,
                     "seed": seed,
-                    "rows": len(X_labeled) + len(U),
+                    "rows": len(split.X) + len(split.X_unlabeled),
                     "columns": X.shape[1],
-                    "accuracy": float((predicted == truth).mean()),
+                    "accuracy": float((predicted == split.truth).mean()),
                     "cpu": round(time.process_time() - cpu, 4),
                 }
 

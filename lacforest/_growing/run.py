@@ -127,12 +127,11 @@ def join_sets(parts: Sequence[CategorySets | None]) -> CategorySets | None:
     each = [sets for sets in parts if sets is not None]
     if not each:
         return None
-    by_tree = [
-        sets.words[first:end]
-        for sets in each
-        for first, end in zip(sets.tree_start[:-1], sets.tree_start[1:], strict=True)
-    ]
-    return _sets_of_trees(by_tree, each[0].is_categorical)
+    starts = [np.zeros(1, dtype=np.int64)]
+    for sets in each:
+        starts.append(starts[-1][-1] + sets.tree_start[1:])
+    words = np.concatenate([sets.words for sets in each])
+    return CategorySets(each[0].is_categorical, words, np.concatenate(starts))
 
 
 def join_trees(parts: Sequence[CollectedTrees]) -> CollectedTrees:

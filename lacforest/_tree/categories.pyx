@@ -17,9 +17,9 @@ docs/guide/categories.rst.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
+from lacforest._tree.category_sort cimport sort_listed, sort_scored
 from lacforest._tree.statistics cimport are_few_cells, count_row, fill_cells
 from lacforest._tree.types cimport (
     N_CELLS, CategoryScratch, CodeRange, FeatureStatistics, NodeSearch, ScoredCategory, Split,
@@ -28,38 +28,7 @@ from lacforest._tree.types cimport (
 
 cdef enum:
     N_ROUNDS = 3             # of the power method: too few to overflow without normalising
-    FEW = 16                 # categories up to which insertion sorts fastest
     MANY = 8                 # with more categories, those of few rows are cut off one at a time
-
-
-cdef inline bint _is_before(
-    const ScoredCategory* first, const ScoredCategory* second
-) noexcept nogil:
-    """By score, then by code: no two categories tie."""
-    if first.score != second.score:
-        return first.score < second.score
-    return first.code < second.code
-
-
-cdef int _compare(const void* first, const void* second) noexcept nogil:
-    if _is_before(<const ScoredCategory*> first, <const ScoredCategory*> second):
-        return -1
-    return 1
-
-
-cdef inline void _sort(ScoredCategory* order, code_t n_present) noexcept nogil:
-    cdef ScoredCategory moved
-    cdef int64_t i, j
-    if n_present > FEW:
-        qsort(order, n_present, sizeof(ScoredCategory), _compare)
-        return
-    for i in range(1, <int64_t> n_present):
-        moved = order[i]
-        j = i
-        while j > 0 and _is_before(&moved, order + j - 1):
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = moved
 
 
 cdef inline void _count_sparsely(
@@ -88,15 +57,13 @@ cdef inline void _count_sparsely(
             n_present += 1
         count_row(search.work, search.start + i, counts + slot * n_classes)
     scratch.n_present = n_present
-    _sort(scratch.order, n_present)      # by code: all scores are equal
+    sort_listed(scratch.order, n_present)      # by code: all scores are equal
 
 
 cdef inline void _list_counted(
-    Workspace* work, const CodeRange* span, const count_t* counts
+    CategoryScratch* scratch, const CodeRange* span, const count_t* counts, int64_t n_classes
 ) noexcept nogil:
     """List the categories with rows, where each category between low and high has counts."""
-    cdef CategoryScratch* scratch = &work.categories
-    cdef int64_t n_classes = work.n_classes
     cdef code_t n_present = 0
     cdef code_t code
     cdef count_t n_rows
@@ -105,10 +72,9 @@ cdef inline void _list_counted(
         n_rows = 0
         for k in range(n_classes):
             n_rows += counts[k]
-        if n_rows > 0:
-            scratch.slot[code] = code - span.low
-            scratch.order[n_present].code = code
-            n_present += 1
+        scratch.slot[code] = code - span.low
+        scratch.order[n_present].code = code
+        n_present += n_rows > 0
         counts += n_classes
     scratch.n_present = n_present
 
@@ -145,8 +111,9 @@ cdef inline void _center_shares(CategoryScratch* scratch, int64_t n_classes) noe
     cdef int64_t k
     cdef int64_t widest = 0
     cdef code_t c
-    memset(mean, 0, n_classes * sizeof(double))
-    memset(variance, 0, n_classes * sizeof(double))
+    for k in range(n_classes):
+        mean[k] = 0.0
+        variance[k] = 0.0
     for c in range(scratch.n_present):
         total += order[c].score
         for k in range(n_classes):
@@ -187,13 +154,15 @@ cdef inline void _score_by_direction(CategoryScratch* scratch, int64_t n_classes
     cdef code_t c
     _center_shares(scratch, n_classes)
     for _r in range(N_ROUNDS):
-        memset(following, 0, n_classes * sizeof(double))
+        for k in range(n_classes):
+            following[k] = 0.0
         for c in range(scratch.n_present):
             shares = scratch.shares + c * n_classes
             weight = order[c].score * _along(shares, direction, n_classes)
             for k in range(n_classes):
                 following[k] += weight * shares[k]
-        memcpy(direction, following, n_classes * sizeof(double))
+        for k in range(n_classes):
+            direction[k] = following[k]
     for c in range(scratch.n_present):
         order[c].score = _along(scratch.shares + c * n_classes, direction, n_classes)
 
@@ -202,19 +171,15 @@ cdef inline void _score(
     CategoryScratch* scratch, const count_t* counts, int64_t n_classes, double known_mass
 ) noexcept nogil:
     """Score the listed categories. With two classes the score is the share of the second."""
-    cdef const count_t* own
-    cdef double mass, last
+    cdef double* shares
+    cdef double mass
     cdef code_t c
     for c in range(scratch.n_present):
-        own = counts + scratch.slot[scratch.order[c].code] * n_classes
-        if n_classes == 2:
-            last = <double> own[1]
-            mass = <double> own[0] * known_mass + last
-            scratch.order[c].score = last * (1.0 / mass) if mass > 0.0 else last
-        else:
-            scratch.order[c].score = _find_shares(
-                own, n_classes, known_mass, scratch.shares + c * n_classes
-            )
+        shares = scratch.shares + c * n_classes
+        mass = _find_shares(
+            counts + scratch.slot[scratch.order[c].code] * n_classes, n_classes, known_mass, shares
+        )
+        scratch.order[c].score = shares[1] if n_classes == 2 else mass
     if n_classes > 2:
         _score_by_direction(scratch, n_classes)
 
@@ -286,11 +251,10 @@ cdef inline FeatureStatistics _places(
 
 
 cdef inline void _order_listed(
-    const NodeSearch* search, const count_t* counts, double known_mass
+    const NodeSearch* search, const count_t* counts, double known_mass, int64_t n_classes
 ) noexcept nogil:
     """Order the categories of the node, which are listed in the order of their codes."""
     cdef CategoryScratch* scratch = &search.work.categories
-    cdef int64_t n_classes = search.work.n_classes
     check(scratch.n_present >= 1)
     scratch.n_places = scratch.n_present
     if scratch.n_present <= 2:           # two have one cut, whatever their order
@@ -302,14 +266,30 @@ cdef inline void _order_listed(
         scratch.n_places = 2
     else:
         _score(scratch, counts, n_classes, known_mass)
-        _sort(scratch.order, scratch.n_present)
+        sort_scored(scratch.order, scratch.n_present)
+
+
+cdef inline void _order_counted(
+    const NodeSearch* search,
+    const CodeRange* span,
+    const count_t* counts,
+    double known_mass,
+    int64_t n_classes,
+) noexcept nogil:
+    _list_counted(&search.work.categories, span, counts, n_classes)
+    _order_listed(search, counts, known_mass, n_classes)
 
 
 cdef void order_counted(
     const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
 ) noexcept nogil:
-    _list_counted(search.work, span, counts)
-    _order_listed(search, counts, known_mass)
+    # Constant numbers of classes compile to plain sums in place of short loops.
+    if search.work.n_classes == 2:
+        _order_counted(search, span, counts, known_mass, 2)
+    elif search.work.n_classes == 3:
+        _order_counted(search, span, counts, known_mass, 3)
+    else:
+        _order_counted(search, span, counts, known_mass, search.work.n_classes)
 
 
 cdef void rank_categories(
@@ -329,7 +309,7 @@ cdef void rank_categories(
     else:
         counts[0] = <const count_t*> work.categories.counts
         _count_sparsely(search, codes, span.missing, <count_t*> work.categories.counts)
-        _order_listed(search, counts[0], known_mass)
+        _order_listed(search, counts[0], known_mass, work.n_classes)
 
 
 cdef FeatureStatistics order_categories(

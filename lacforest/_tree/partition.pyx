@@ -36,6 +36,18 @@ cdef inline bint _goes_left(
     return (code <= last) | (missing_left & (code == missing))
 
 
+cdef inline bint _is_word(code_t missing) noexcept nogil:
+    """Whether one word has a bit for every code of a column, the missing one included."""
+    return missing < 64
+
+
+cdef inline bint _is_member(
+    const uint64_t* header, uint64_t word, code_t missing, code_t code
+) noexcept nogil:
+    """`in_set` for many codes of a column: `word` is `set_word(header)` where `_is_word`."""
+    return (word >> code) & 1 if _is_word(missing) else in_set(header, code)
+
+
 cdef inline bint _goes_left_at(
     const CodeTable* table, const Node* node, const TreeSets* sets, row_t row
 ) noexcept nogil:
@@ -90,19 +102,17 @@ cdef inline int32_t _divide_at(
     cdef code_t missing = table.n_codes[feature]
     cdef int32_t low = here.start
     cdef int32_t high = here.end - 1
-    cdef uint64_t word = 0
+    cdef const uint64_t* header
+    cdef uint64_t word
     cdef code_t code
     cdef int32_t i
     cdef bint left
     if sets.is_categorical != NULL and sets.is_categorical[feature]:
-        if width == 1 and missing < 64:
-            word = set_word(sets.words + <int64_t> node.payload.set_at)
+        header = sets.words + <int64_t> node.payload.set_at
+        word = set_word(header) if _is_word(missing) else 0
         for i in range(here.start, here.end):
-            if width == 1 and missing < 64:
-                code = (<const uint8_t*> table.column[feature])[rows[source[i]]]
-                left = ((word >> code) & 1) != missing_left
-            else:
-                left = _goes_left_at(table, node, sets, rows[source[i]])
+            code = _code_at(table, feature, rows[source[i]])
+            left = _is_member(header, word, missing, code) != missing_left
             target[low] = source[i]
             target[high] = source[i]
             low += left
@@ -204,18 +214,14 @@ cdef int64_t split_rows(
     cdef int64_t n_left = 0
     cdef int64_t n_right = 0
     cdef bint left
-    # Sets of fewer codes than a word has bits are looked up in it, the missing one included.
-    cdef bint is_word = header != NULL and missing < 64
-    cdef uint64_t word = set_word(header) if is_word else 0
+    cdef uint64_t word = set_word(header) if header != NULL and _is_word(missing) else 0
     gather(table, best.feature, rows, n_rows, codes)
     for i in range(n_rows):
         code = codes[i]
         row = rows[i]
         label = classes[i]
-        if is_word:
-            left = ((word >> code) & 1) != best.missing_left
-        elif header != NULL:
-            left = in_set(header, code) != best.missing_left
+        if header != NULL:
+            left = _is_member(header, word, missing, code) != best.missing_left
         else:
             left = _goes_left(code, best.cut.last, missing, best.missing_left)
         # Write to both sides and advance one: no branch to mispredict. n_left, n_right <= i.

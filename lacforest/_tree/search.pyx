@@ -31,7 +31,7 @@ from lacforest._tree.types cimport (
     LABELED, N_CELLS, N_SUMS, SIZE, SQUARES, UNLABELED, CodeRange, FeatureStatistics, NodeSearch,
     RowCuts, SideTerms, Workspace, check, class_t, code_t, count_t, criterion_t
 )
-from lacforest._tree.whole_rows cimport count_categories, draw_row_cuts, reads_rows
+from lacforest._tree.whole_rows cimport draw_row_cuts, reads_rows, rows_by_category
 
 # Relative to the node's weight. Sums over a million rows err by about 1e-13 of it.
 cdef double TIE = 1e-12
@@ -129,11 +129,10 @@ cdef inline void _scan_keys(
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef int32_t class_bits = work.class_bits
     cdef uint32_t class_mask = (<uint32_t> 1 << class_bits) - 1
-    cdef int64_t n_keys = statistics.n_keys
     cdef code_t low = statistics.codes.low
     cdef count_t[N_SUMS] least, node, left, right
     cdef count_t amount = 1
-    cdef int64_t i
+    cdef int64_t i, n_keys = statistics.n_keys
     cdef uint32_t k
     cdef code_t code, next_code
     set_least(search.limits, least)
@@ -180,10 +179,9 @@ cdef inline void _scan_cells(
     cdef const count_t* cells = <const count_t*> statistics.cells
     cdef const count_t* node_counts = <const count_t*> work.node_counts
     cdef count_t* left_counts = <count_t*> work.left_counts
-    cdef uint32_t n_classes = <uint32_t> work.n_classes
+    cdef uint32_t k, n_classes = <uint32_t> work.n_classes
     cdef count_t[N_SUMS] least, node, left, right
     cdef count_t n_rows
-    cdef uint32_t k
     cdef code_t code, last
     set_least(search.limits, least)
     copy_sums(sums, node)
@@ -312,13 +310,14 @@ cdef inline int32_t _try_cuts_of_rows(
     cdef const uint32_t* counts = <const uint32_t*> work.cells
     cdef count_t* left_counts = <count_t*> work.left_counts
     cdef count_t* of_categories = <count_t*> work.cells + N_CELLS // 2   # behind `counts`
+    cdef const count_t* own
     cdef count_t[N_SUMS] least, left, right
     cdef RowCuts cuts
     cdef CodeRange span
     cdef code_t last
     cdef double loss
     cdef int32_t i, k, feature
-    draw_row_cuts(search, random_state, &cuts)
+    draw_row_cuts(search, random_state, &cuts, of_categories)
     set_least(search.limits, least)
     for i in range(cuts.n_drawn):
         feature = work.features[i]
@@ -328,15 +327,17 @@ cdef inline int32_t _try_cuts_of_rows(
         memset(left_counts, 0, work.n_classes * sizeof(count_t))
         last = cuts.last[feature]
         if search.table.is_categorical[feature]:
-            if not count_categories(search, feature, &cuts, of_categories, &span):
+            own = rows_by_category(search, feature, &cuts, of_categories)
+            if own == NULL:
                 _try_random_cut(criterion, search, node, feature, cuts.word[feature])
                 if search.best.loss < loss:
                     _keep(search, feature, False)
                 continue
-            if span.low == span.high:
+            span = CodeRange(0, search.table.n_codes[feature] - 1, search.table.n_codes[feature], 0)
+            order_counted(search, &span, own, category_mass(criterion))
+            if work.categories.n_present == 1:
                 continue
-            order_counted(search, &span, of_categories, category_mass(criterion))
-            last = draw_place(work, cuts.word[feature], of_categories, left_counts)
+            last = draw_place(work, cuts.word[feature], own, left_counts)
         elif cuts.low[feature] == cuts.high[feature]:
             continue
         else:
@@ -358,10 +359,10 @@ cdef void find_best_cut(
     const criterion_t* criterion, NodeSearch* search, const count_t* node, uint64_t* random_state
 ) noexcept nogil:
     cdef int32_t n_features = search.table.n_features
-    cdef double loss
-    cdef bint has_missing
     cdef int32_t feature, n_drawn = 0
     cdef uint64_t word = 0
+    cdef double loss
+    cdef bint has_missing
     check(is_zero(search.work.left_counts, search.work.n_classes))
     search.margin = TIE * node_weight(criterion, node)
     _set_loss(search, INFINITY)

@@ -126,6 +126,12 @@ cdef struct Cut:
 cdef struct RowCuts:
     # One random cut of each drawn column, by column; see whole_rows.pxd
     int32_t n_drawn
+    int32_t n_ends               # codes up to which rows are counted from that of a cut on
+    bint has_numbers             # whether a drawn column holds numbers
+    int32_t n_counted            # drawn columns whose rows are counted by category: their counts
+    int32_t n_cells              # begin at first_cell, and there are n_cells in all
+    int32_t[MOST_ROW_CODES] counted
+    int32_t[MOST_ROW_CODES] first_cell
     uint8_t[MOST_ROW_CODES] low      # codes of the node's rows
     uint8_t[MOST_ROW_CODES] high
     uint8_t[MOST_ROW_CODES] last     # last code that goes left

@@ -50,9 +50,17 @@ def read_labelled(
     console: Console, given: argparse.Namespace, model: TabularModel, places: Sequence[Place]
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Labelled rows of a fit in codes, and their labels; rows without one are left out."""
-    source, target = joint_name(places), model.target
+    source = joint_name(places)
     with console.activity(f"reading {source}"):
         frame = read_table(places, missing=model.coder.missing, encoding=given.encoding)
+    return code_labelled(model, frame, source)
+
+
+def code_labelled(
+    model: TabularModel, frame: Any, source: str
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """A frame of labelled rows in codes, and their labels; rows without one are left out."""
+    target = model.target
     if target is None or target not in frame.columns:
         raise TableError(f"{source} has no column {target!r} of labels")
     frame = frame[frame[target].notna()]

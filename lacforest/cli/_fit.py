@@ -6,6 +6,7 @@ import argparse
 import time
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import numpy as np
 
 import lacforest.dask
 from lacforest._utils.arguments import at_least
+from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments, _fit_dask
+from lacforest.cli._batches import code_labelled
 from lacforest.cli._console import Console, share, size_of, table_of
 from lacforest.cli._output import OutputError, check_output, writing
+from lacforest.cli._pages import write_page
 from lacforest.cli._shares import (
     add_known_shares,
     finding_facts,
@@ -29,7 +33,7 @@ from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
 from lacforest.tabular import TableError, TabularModel
 from lacforest.tabular.kinds import CONTENTS
-from lacforest.tabular.places import joint_name
+from lacforest.tabular.places import Place, joint_name
 
 # Share of labelled rows that --calibrate holds out.
 _HELD_OUT = 0.3
@@ -51,9 +55,33 @@ examples:
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --theta 0.3 --categories onehot
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --method lacforest
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --calibrate
+  lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --report report.html
   lacforest fit a.csv --target y --unlabeled b.csv -o model.lac --known-shares ham=0.9,spam=0.1
   lacforest fit labelled/ --target y --unlabeled june/ -o model.lac --dask
 """
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A model, and what its summary and its report need of the tables of the fit.
+
+    Attributes
+    ----------
+    model : TabularModel
+    n_labeled : int
+    predicted : Counter
+        How often each label is predicted for unlabelled rows.
+    frames : tuple of two DataFrames or None
+        The labelled and the unlabelled rows; None if they were read in chunks.
+    places : lists of Place
+        Where these were read.
+    """
+
+    model: TabularModel
+    n_labeled: int
+    predicted: Counter[Any]
+    frames: tuple[Any, Any] | None = None
+    places: tuple[list[Place], ...] = ()
 
 
 def _theta(text: str) -> float | str:
@@ -119,6 +147,13 @@ def add_to(commands: Any) -> None:
         "--budget, and scores of rows of this fit are honest; takes three fits",
     )
     add(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="also write an HTML report about the unlabelled rows, with groups of new rows and how "
+        "their number depends on theta, which takes five more fits",
+    )
+    add(
         "--memory",
         type=at_least(512),
         metavar="MIB",
@@ -141,22 +176,52 @@ def run(given: argparse.Namespace) -> int:
     console = Console(given)
     if given.calibrate and given.memory is not None:
         raise OutputError("--calibrate holds rows of tables in memory out: leave out --memory")
+    if given.report is not None:
+        _check_report(given)
     forest = _make_forest(given)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit = _fit_tables if given.dask is None else _fit_dask.fit_folders
-        model, n_labeled, predicted = fit(given, console, forest)
+        if given.dask is None:
+            fitted = _fit_tables(given, console, forest)
+        else:
+            fitted = _Fitted(*_fit_dask.fit_folders(given, console, forest))
+    model = fitted.model
     with writing(given.output):
         model.save(given.output)
+    if given.report is not None:
+        _write_report(given, console, fitted)
     told = [_in_options(str(warning.message)) for warning in caught]
-    facts = _facts(model, n_labeled, predicted, told)
+    facts = _facts(model, fitted.n_labeled, fitted.predicted, told)
     facts |= {
         "seconds": round(time.perf_counter() - started, 3),
         "output": str(given.output),
         "bytes": given.output.stat().st_size,
+        "report": given.report and str(given.report),
     }
     console.print_result(facts, _lines(facts, given))
     return 0
+
+
+def _check_report(given: argparse.Namespace) -> None:
+    """Raise before the fit if there can be no report."""
+    load_extra("matplotlib")
+    for name in ("memory", "dask"):
+        if getattr(given, name) is not None:
+            raise OutputError(
+                f"--report needs tables in memory: leave out --{name}, or run lacforest report "
+                "with --labelled and --unlabeled on a sample of the rows"
+            )
+    if given.report.resolve() == given.output.resolve():
+        raise OutputError(f"{given.report} is also the model file: write the report to another one")
+
+
+def _write_report(given: argparse.Namespace, console: Console, fitted: _Fitted) -> None:
+    assert fitted.frames is not None  # --report goes with tables in memory only
+    model, (labeled, unlabeled) = fitted.model, fitted.frames
+    sources = [joint_name(places) for places in fitted.places]
+    X = model.coder.encode(unlabeled, source=sources[1])
+    training = (*code_labelled(model, labeled, sources[0]), X)
+    write_page(console, given.report, model, X, None, training, given.output.name, fitted.places[1])
 
 
 def _make_forest(given: argparse.Namespace) -> BaseLACForest:
@@ -178,16 +243,13 @@ def _make_forest(given: argparse.Namespace) -> BaseLACForest:
     return forest
 
 
-def _fit_tables(
-    given: argparse.Namespace, console: Console, forest: BaseLACForest
-) -> tuple[TabularModel, int, Counter[Any]]:
-    """Fit on frames, or on the files where these are to be read in chunks.
-
-    Return the model, the number of labelled rows, and how often each label is predicted for
-    unlabelled ones.
-    """
+def _fit_tables(given: argparse.Namespace, console: Console, forest: BaseLACForest) -> _Fitted:
+    """Fit on frames, or on the files where these are to be read in chunks."""
     groups = find_tables(given, given.labelled, given.unlabeled)
-    check_output(given.output, [place.path for places in groups for place in places])
+    inputs = [place.path for places in groups for place in places]
+    check_output(given.output, inputs)
+    if given.report is not None:
+        check_output(given.report, inputs)
     model = TabularModel(forest, make_coder(given), _HELD_OUT if given.calibrate else None)
     activity = "estimating theta and growing trees"
     if given.memory is None:
@@ -195,7 +257,8 @@ def _fit_tables(
         sources = (joint_name(groups[0]), joint_name(groups[1]))
         with console.counting(activity):
             scored = model.fit_predict(labeled, given.target, unlabeled, sources)
-        return model, len(labeled), Counter(scored["predicted_label"].tolist())
+        predicted = Counter(scored["predicted_label"].tolist())
+        return _Fitted(model, len(labeled), predicted, (labeled, unlabeled), tuple(groups))
     with console.counting(activity):
         model.fit_files(
             groups[0],
@@ -204,11 +267,11 @@ def _fit_tables(
             max_memory=given.memory * 2**20,
             encoding=given.encoding,
         )
-    predicted: Counter[Any] = Counter()
+    predicted = Counter()
     for place in groups[1]:
         for piece in model.iter_file(place, encoding=given.encoding):
             predicted.update(model.predict(piece)["predicted_label"].tolist())
-    return model, int(model.forest.n_labeled_), predicted
+    return _Fitted(model, int(model.forest.n_labeled_), predicted)
 
 
 def _theta_of(given: argparse.Namespace) -> Any:
@@ -268,6 +331,8 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         ("time", f"{facts['seconds']:.1f} s"),
         ("saved", f"{facts['output']} ({size_of(facts['bytes'])})"),
     ]
+    if facts["report"]:
+        rows.append(("report", facts["report"]))
     rows += [
         ("tested", found["text"])
         for found in facts["findings"]

@@ -10,9 +10,10 @@ from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
 from lacforest.cli._batches import labels_of, load_model, read_batch, read_labelled
 from lacforest.cli._console import Console, share, table_of
-from lacforest.cli._output import OutputError, check_output, writing
+from lacforest.cli._output import OutputError, check_output
+from lacforest.cli._pages import write_page
 from lacforest.cli._tables import find_tables
-from lacforest.tabular.places import Place, joint_name
+from lacforest.tabular.places import joint_name
 
 _EXAMPLES = """\
 examples:
@@ -61,8 +62,6 @@ def add_to(commands: Any) -> None:
 def run(given: argparse.Namespace) -> int:
     """Read the model and the table, and write the page."""
     load_extra("matplotlib")
-    from lacforest.report import write_report
-
     console = Console(given)
     if given.unlabeled and not given.labelled:
         raise OutputError("--unlabeled needs the labelled rows of the fit: add --labelled")
@@ -78,28 +77,9 @@ def run(given: argparse.Namespace) -> int:
     if labelled:
         rows = read_batch(console, given, model, unlabelled)[1] if unlabelled else None
         training = (*read_labelled(console, given, model, labelled), rows)
-    with console.activity("drawing"), writing(given.output):
-        write_report(
-            given.output,
-            model.forest,
-            X,
-            truth,
-            training=training,
-            feature_names={
-                name: model.coder.texts_of_codes.get(name) for name in model.coder.feature_names
-            },
-            title=f"What is new in {_short_name(places)}?",
-            facts={"model": given.model.name, "table": _short_name(places)},
-        )
+    write_page(console, given.output, model, X, truth, training, given.model.name, places)
     n_new = int((model.forest.predict(X) == model.forest.new_label_).sum())
     facts = {"rows": len(X), "new": n_new, "report": str(given.output)}
     lines = [("rows", f"{len(X):,}"), ("new", share(n_new, len(X), "rows"))]
     console.print_result(facts, table_of([*lines, ("report", str(given.output))]))
     return 0
-
-
-def _short_name(places: list[Place]) -> str:
-    """The name of the tables without folders."""
-    first = places[0]
-    name = first.path.name if first.name == str(first.path) else str(first)
-    return name if len(places) == 1 else f"{name} and {len(places) - 1} more"

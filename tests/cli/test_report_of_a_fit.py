@@ -1,0 +1,58 @@
+"""lacforest fit --report: the page has all that the tables of the fit can tell."""
+
+import json
+
+import pytest
+from two_tables import fit_words
+
+
+def estimated(*more):
+    """Words of a fit that estimates theta."""
+    return [word for word in fit_words(*more) if word not in ("--theta", "0.5")]
+
+
+def test_everything_the_report_of_the_demo_has(run, folder):
+    outcome = run(*estimated("--report", "report.html"))
+    assert outcome.code == 0
+    assert outcome.new_files == ["model.lac", "report.html"]
+    assert ["report", "report.html"] in [line.split() for line in outcome.out.splitlines()]
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "What is new in prod.csv?" in page
+    assert "<h2>How much is new, and can I believe it?</h2>" in page
+    assert "Do two ways to estimate theta agree?" in page
+    assert "Can new rows be told from known ones?" in page
+    assert "<h2>What is it?</h2>" in page
+    for alt in ("Ratio curve of theta", "Share of rows called new as a function of theta"):
+        assert f'alt="{alt}"' in page
+    assert "the tables of the fit (--labelled and --unlabeled)" not in page
+
+
+def test_the_model_and_the_summary_are_those_without_a_report(run, folder):
+    plain = json.loads(run(*estimated("--json")).out)
+    model = (folder / "model.lac").read_bytes()
+    reported = json.loads(run(*estimated("--json", "--report", "report.html")).out)
+    assert (folder / "model.lac").read_bytes() == model
+    assert plain.pop("report") is None
+    assert reported.pop("report") == "report.html"
+    del plain["seconds"], reported["seconds"]
+    assert plain == reported
+
+
+def test_theta_that_was_given_has_no_interval_to_vary(run, folder):
+    assert run(*fit_words("--report", "report.html")).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "theta was given as 0.500" in page
+    assert "as a function of theta" not in page
+
+
+@pytest.mark.parametrize("option", [("--memory", "512"), ("--dask", "local")])
+def test_tables_that_are_not_in_memory(run, option):
+    outcome = run(*fit_words("--report", "report.html", *option))
+    assert outcome.is_mistake("--report needs tables in memory", option[0], "lacforest report")
+
+
+def test_files_that_are_in_use(run):
+    outcome = run(*fit_words("--report", "model.lac"))
+    assert outcome.is_mistake("model.lac is also the model file")
+    outcome = run(*fit_words("--report", "prod.csv"))
+    assert outcome.is_mistake("prod.csv is also an input")
