@@ -288,6 +288,11 @@ cdef enum:
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
     ROW_TILE = 256               # rows that units are added to in turn: their sums are within L2
     UNITS_TOGETHER = 16          # most units that are added to the rows together
+    # What a node of a tree is to units:
+    STARTS_UNIT = 1
+    JOINS_UNIT = 2               # belongs to its parent's unit
+    SPLITS_UNIT = 4              # an inner node of a unit
+    IS_VISITED = 8               # a unit starts there or below it, or there is a long term
 
 
 cdef struct TermNode:
