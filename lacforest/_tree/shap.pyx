@@ -33,7 +33,7 @@ from lacforest._tree.shap_plan cimport (
     count_features_above, first_contradiction, open_planned, plan_units
 )
 from lacforest._tree.shap_unit cimport (
-    add_column, add_term, number_keys, prepare_term, spread_values
+    add_column, add_term, mark_keys, number_keys, place_columns, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
     GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT,
@@ -49,7 +49,8 @@ prepare_wide_loops(True)
 cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
     MAX_SUMS = 1 << 23      # sums of all features: bounds the block where a table is very wide
-    GROUP_VALUES = 1 << 15  # values of units that are added to the rows together: within L2
+    GROUP_VALUES = 1 << 16  # values of units that are added to the rows together: within L2
+    TREES_TOGETHER = 8      # whose values are added up in single precision
 
 
 cdef void _open_unit(
@@ -80,7 +81,7 @@ cdef void _open_unit(
             feature = tree[here].feature
             add_column(feature if feature >= 0 else ~feature, unit)
         n_open = open_planned(tree, plan, JOINS_UNIT, here, scratch.stack, n_open)
-    unit.width = (unit.n_columns + 3) // 4 * 4
+    place_columns(unit, block.row_stride > 1)
     group.n_columns[group.n_units] = unit.n_columns
 
 
@@ -140,7 +141,7 @@ cdef void _add_unit(
         masks[i] = unit.key[i] & above
     group.first_value[group.n_units] = group.n_values
     unit.values = group.values + group.n_values
-    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(double))
+    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(float))
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -154,10 +155,9 @@ cdef void _add_unit(
             side = here != tree[path.node[path.depth - 1]].left
             before = block.masks + path.depth * block.mask_stride
             masks = block.masks + (path.depth + 1) * block.mask_stride
-            for i in range(unit.n_slots):
-                masks[i] = before[i] | (
-                    0 if ((unit.key[i] >> unit.bit[path.depth - 1]) & 1) == side else bit
-                )
+            mark_keys(
+                unit.key, unit.bit[path.depth - 1], side, bit, before, masks, unit.n_slots
+            )
         if tree[here].worth != 0.0:
             prepare_term(&scratch.term, path, tree[here].worth, rules, unit)
             add_term(&scratch.term, masks, unit)
@@ -209,6 +209,8 @@ cdef void _add_tree(
             _find_slots(tree, plan, ranks, block, scratch, n_open)
             _add_unit(tree, plan, rules, block, scratch, n_open)
         if node.worth != 0.0 and path.n_features > KEY_BITS:
+            # First the units before it: when they are added otherwise depends on all rows.
+            spread_values(&scratch.group, block)
             add_long_term(tree, path, ranks, rules, block, &scratch.unit, &scratch.long_term)
         n_open = open_planned(tree, plan, IS_VISITED, here, scratch.stack, n_open)
     while path.depth > 0:
@@ -234,9 +236,22 @@ cdef int _check_terms(
 
 def _aligned(n_values):
     """Zeros that begin with a line of the cache."""
-    buffer = np.zeros(n_values + 8)
-    first = -buffer.ctypes.data // 8 % 8
+    buffer = np.zeros(n_values + 16, dtype=np.float32)
+    first = -buffer.ctypes.data // 4 % 16
     return buffer[first:first + n_values]
+
+
+cdef void _add_sums(const RowBlock* block, double[:, ::1] out) noexcept nogil:
+    """Add the sums to the results, which are in double precision, and start them anew."""
+    cdef int64_t first, i, k
+    cdef float* sums
+    # As many rows at a time as a line of the cache holds of a feature's sums.
+    for first in range(0, block.n_rows, 16):
+        for k in range(out.shape[1]):
+            sums = block.sums + k * block.feature_stride
+            for i in range(first, min(first + 16, block.n_rows)):
+                out[block.first_row + i, k] += sums[i * block.row_stride]
+                sums[i * block.row_stride] = 0.0
 
 
 def use_wide_loops(bint are_allowed):
@@ -279,7 +294,7 @@ def add_shap_values(
     cdef int64_t n_features = ranks.shape[0]
     cdef int64_t n_points = rules.shape[2]
     cdef int64_t n_levels = 2
-    cdef int64_t i, k, t
+    cdef int64_t i, t
     if n_features < 1 or out.shape[1] != n_features or out.shape[0] != ranks.shape[1]:
         raise ValueError("ranks must have the shape (n_features, n_rows), out (n_rows, n_features)")
     if not 0 <= first_row <= end_row <= ranks.shape[1]:
@@ -306,17 +321,19 @@ def add_shap_values(
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
     cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    # number_keys and number_masks write up to eight entries too many.
-    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 8), dtype=np.uint16)
+    # number_masks writes one entry too many.
+    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 1), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
     cdef uint16_t[::1] place_of = np.full(1 << KEY_BITS, NO_SLOT, dtype=np.uint16)
     cdef uint8_t[::1] occurs = np.zeros(1 << KEY_BITS, dtype=np.uint8)
     cdef uint16_t[:, ::1] group_slots = np.empty((UNITS_TOGETHER, n_block), dtype=np.uint16)
-    cdef double[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
-    cdef double[:, ::1] term_values = np.empty((n_block, KEY_BITS))
-    cdef int64_t sum_stride = (n_block + 7) // 8 * 8
-    cdef double[:, ::1] sums = _aligned(n_features * sum_stride).reshape(n_features, sum_stride)
-    cdef double[::1] sink = _aligned(ROW_TILE)
+    cdef float[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
+    cdef float[:, ::1] term_values = np.empty((n_block, KEY_BITS), dtype=np.float32)
+    cdef bint is_narrow = n_features <= KEY_BITS
+    # Not a power of two, which would let columns contend for the same lines of the cache.
+    cdef int64_t n_padded = (n_block + 31) // 16 * 16
+    cdef float[::1] sums = _aligned(n_padded * (KEY_BITS if is_narrow else n_features))
+    cdef float[::1] sink = _aligned(ROW_TILE)
     cdef double[:, ::1] tables = np.empty((2, KEY_TABLE * KEY_POINTS))
     cdef double[:, ::1] gain = np.empty((KEY_POINTS, GAIN_COLUMNS))
     cdef int64_t[::1] long_row = np.empty(n_long, dtype=np.int64)
@@ -350,7 +367,8 @@ def add_shap_values(
     )
     cdef RowBlock block = RowBlock(
         first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
-        sums=&sums[0, 0], sum_stride=sum_stride, sink=&sink[0], sets=sets_of_tree(&forest, 0),
+        sums=&sums[0], row_stride=KEY_BITS if is_narrow else 1,
+        feature_stride=1 if is_narrow else n_padded, sink=&sink[0], sets=sets_of_tree(&forest, 0),
     )
     with nogil:
         for t in range(tree_start.shape[0] - 1):
@@ -364,8 +382,6 @@ def add_shap_values(
             for t in range(tree_start.shape[0] - 1):
                 block.sets = sets_of_tree(&forest, t)
                 _add_tree(nodes + tree_start[t], &plan[tree_start[t]], ranks, rules, &block, &scratch)
-            for i in range(block.n_rows):
-                for k in range(n_features):
-                    out[block.first_row + i, k] += sums[k, i]
-            sums[:, :] = 0.0
+                if (t + 1) % TREES_TOGETHER == 0 or t == tree_start.shape[0] - 2:
+                    _add_sums(&block, out)
             block.first_row += n_block

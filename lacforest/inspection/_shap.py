@@ -198,7 +198,8 @@ class RankedForest:
             for first, end in spans(n_rows, n_threads)
         ]
         wait_for(in_threads(add_shap_values, calls, n_threads))
-        return sums / arrays.n_trees, float(means.mean())
+        sums /= arrays.n_trees
+        return sums, float(means.mean())
 
     def _rank(self, X: Any) -> NDArray[Any]:
         """Number of thresholds below each value, by feature; the largest number where missing.
