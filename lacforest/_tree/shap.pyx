@@ -14,11 +14,12 @@ a polynomial of degree D - 1 for D features, which (D + 1) // 2 points of Gauss 
 integrate exactly.
 
 A row enters only by the features that it violates, a bit mask. Terms are therefore evaluated by
-units: small subtrees in which few rows behave differently. Rows of one key (the features violated
+units: parts of trees in which few rows behave differently. Rows of one key (the features violated
 above the unit, and the side taken at each node of it) share all values of the unit's terms. A term
 is evaluated once for each mask that occurs, added to the slots of the unit, and some units at a
 time are added to the rows. The order of additions depends on the trees alone, so a row's values are
-the same bits whatever the other rows are.
+the same bits whatever the other rows are. Terms are evaluated in double precision, rounded to
+single precision, and added up in it for some trees at a time; results are in double precision.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -37,8 +38,8 @@ from lacforest._tree.shap_unit cimport (
 )
 from lacforest._tree.types cimport (
     GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT,
-    ROW_TILE, SPLITS_UNIT, STARTS_UNIT, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock, ShapScratch, TermNode, TermPath, TermTables,
-    TermUnit, UnitGroup, rank_t
+    ROW_TILE, SPLITS_UNIT, STARTS_UNIT, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock,
+    ShapScratch, TermNode, TermPath, TermTables, TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
@@ -49,7 +50,7 @@ prepare_wide_loops(True)
 cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
     MAX_SUMS = 1 << 23      # sums of all features: bounds the block where a table is very wide
-    GROUP_VALUES = 1 << 16  # values of units that are added to the rows together: within L2
+    GROUP_VALUES = 1 << 15  # values of units that are added to the rows together: within L2
     TREES_TOGETHER = 8      # whose values are added up in single precision
 
 
@@ -381,7 +382,8 @@ def add_shap_values(
             block.n_rows = min(end_row - block.first_row, n_block)
             for t in range(tree_start.shape[0] - 1):
                 block.sets = sets_of_tree(&forest, t)
-                _add_tree(nodes + tree_start[t], &plan[tree_start[t]], ranks, rules, &block, &scratch)
+                i = tree_start[t]
+                _add_tree(nodes + i, &plan[i], ranks, rules, &block, &scratch)
                 if (t + 1) % TREES_TOGETHER == 0 or t == tree_start.shape[0] - 2:
                     _add_sums(&block, out)
             block.first_row += n_block

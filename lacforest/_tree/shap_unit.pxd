@@ -1,4 +1,4 @@
-"""Values of the terms of a unit, a small subtree in which few rows behave differently."""
+"""Values of the terms of a unit, a part of a tree in which few rows behave differently."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memset
