@@ -14,11 +14,12 @@ a polynomial of degree D - 1 for D features, which (D + 1) // 2 points of Gauss 
 integrate exactly.
 
 A row enters only by the features that it violates, a bit mask. Terms are therefore evaluated by
-units: small subtrees in which few rows behave differently. Rows of one key (the features violated
+units: parts of trees in which few rows behave differently. Rows of one key (the features violated
 above the unit, and the side taken at each node of it) share all values of the unit's terms. A term
 is evaluated once for each mask that occurs, added to the slots of the unit, and some units at a
 time are added to the rows. The order of additions depends on the trees alone, so a row's values are
-the same bits whatever the other rows are.
+the same bits whatever the other rows are. Terms are evaluated in double precision, rounded to
+single precision, and added up in it for some trees at a time; results are in double precision.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -27,15 +28,18 @@ from libc.string cimport memcpy, memset
 from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
 from lacforest._tree.shap_long cimport add_long_term
 from lacforest._tree.shap_path cimport (
-    mark_rows, open_children, prepare_wide_loops, step_to, step_up
+    mark_rows, prepare_wide_loops, step_to, step_up
+)
+from lacforest._tree.shap_plan cimport (
+    count_features_above, first_contradiction, open_planned, plan_units
 )
 from lacforest._tree.shap_unit cimport (
-    add_column, add_term, number_keys, prepare_term, spread_values
+    add_column, add_term, mark_keys, number_keys, place_columns, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
-    GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT, ROW_TILE,
-    UNITS_TOGETHER, ForestSets, LongTerm, RowBlock, ShapScratch, TermNode, TermPath, TermTables,
-    TermUnit, UnitGroup, rank_t
+    GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT,
+    ROW_TILE, SPLITS_UNIT, STARTS_UNIT, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock,
+    ShapScratch, TermNode, TermPath, TermTables, TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
@@ -47,14 +51,16 @@ cdef enum:
     MAX_MASKS = 1 << 22     # masks of all levels: bounds the block where a tree is very deep
     MAX_SUMS = 1 << 23      # sums of all features: bounds the block where a table is very wide
     GROUP_VALUES = 1 << 15  # values of units that are added to the rows together: within L2
+    TREES_TOGETHER = 8      # whose values are added up in single precision
 
 
 cdef void _open_unit(
-    const TermNode* tree, bint whole, const RowBlock* block, ShapScratch* scratch, int32_t n_open
+    const TermNode* tree, const uint8_t* plan, const RowBlock* block, ShapScratch* scratch,
+    int32_t n_open,
 ) noexcept nogil:
     """Make room in the group for a unit at the end of the path, with columns for its features.
 
-    There are not more of them than KEY_BITS: this is what makes a subtree a unit.
+    There are not more of them than bits of a key.
     """
     cdef const TermPath* path = &scratch.path
     cdef UnitGroup* group = &scratch.group
@@ -67,23 +73,22 @@ cdef void _open_unit(
     unit.n_columns = 0
     for p in range(path.n_features):
         add_column(path.feature[p], unit)
-    if whole:
-        scratch.stack[n_open] = path.node[path.depth]
-        n_open += 1
+    scratch.stack[n_open] = path.node[path.depth]
+    n_open += 1
     while n_open > bottom:
         n_open -= 1
         here = scratch.stack[n_open]
-        if tree[here].n_inner > 0:
+        if plan[here] & SPLITS_UNIT:
             feature = tree[here].feature
             add_column(feature if feature >= 0 else ~feature, unit)
-        n_open = open_children(tree, here, scratch.stack, n_open)
-    unit.width = (unit.n_columns + 3) // 4 * 4
+        n_open = open_planned(tree, plan, JOINS_UNIT, here, scratch.stack, n_open)
+    place_columns(unit, block.row_stride > 1)
     group.n_columns[group.n_units] = unit.n_columns
 
 
 cdef void _find_slots(
     const TermNode* tree,
-    bint whole,
+    const uint8_t* plan,
     const rank_t[:, ::1] ranks,
     const RowBlock* block,
     ShapScratch* scratch,
@@ -98,31 +103,30 @@ cdef void _find_slots(
     memcpy(
         keys, block.masks + path.depth * block.mask_stride, block.n_rows * sizeof(uint16_t)
     )
-    if whole:
-        scratch.stack[n_open] = path.node[path.depth]
-        n_open += 1
+    scratch.stack[n_open] = path.node[path.depth]
+    n_open += 1
     while n_open > bottom:
         n_open -= 1
         here = scratch.stack[n_open]
-        if tree[here].n_inner > 0:
+        if plan[here] & SPLITS_UNIT:
             mark_rows(
                 tree + here, False, ranks, block.first_row, block.n_rows, &block.sets,
                 keys, <uint16_t> (1 << n_bits), keys,
             )
             n_bits += 1
-        n_open = open_children(tree, here, scratch.stack, n_open)
+        n_open = open_planned(tree, plan, JOINS_UNIT, here, scratch.stack, n_open)
     scratch.unit.n_slots = number_keys(keys, block.n_rows, 1 << n_bits, &scratch.unit)
 
 
 cdef void _add_unit(
     const TermNode* tree,
-    bint whole,
+    const uint8_t* plan,
     const double[:, :, ::1] rules,
     const RowBlock* block,
     ShapScratch* scratch,
     int32_t n_open,
 ) noexcept nogil:
-    """Add the terms of a unit: the subtree at the end of the path, or that node alone."""
+    """Add the terms of the unit that starts at the end of the path."""
     cdef TermPath* path = &scratch.path
     cdef TermUnit* unit = &scratch.unit
     cdef UnitGroup* group = &scratch.group
@@ -138,7 +142,7 @@ cdef void _add_unit(
         masks[i] = unit.key[i] & above
     group.first_value[group.n_units] = group.n_values
     unit.values = group.values + group.n_values
-    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(double))
+    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(float))
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -152,19 +156,17 @@ cdef void _add_unit(
             side = here != tree[path.node[path.depth - 1]].left
             before = block.masks + path.depth * block.mask_stride
             masks = block.masks + (path.depth + 1) * block.mask_stride
-            for i in range(unit.n_slots):
-                masks[i] = before[i] | (
-                    0 if ((unit.key[i] >> unit.bit[path.depth - 1]) & 1) == side else bit
-                )
+            mark_keys(
+                unit.key, unit.bit[path.depth - 1], side, bit, before, masks, unit.n_slots
+            )
         if tree[here].worth != 0.0:
             prepare_term(&scratch.term, path, tree[here].worth, rules, unit)
             add_term(&scratch.term, masks, unit)
-        if whole:
-            # Nodes are met in the order of _find_slots, which gave them their bits.
-            if tree[here].n_inner > 0:
-                unit.bit[path.depth] = n_bits
-                n_bits += 1
-            n_open = open_children(tree, here, scratch.stack, n_open)
+        # Nodes are met in the order of _find_slots, which gave them their bits.
+        if plan[here] & SPLITS_UNIT:
+            unit.bit[path.depth] = n_bits
+            n_bits += 1
+        n_open = open_planned(tree, plan, JOINS_UNIT, here, scratch.stack, n_open)
     while path.depth > top:
         step_up(path)
     group.n_units += 1
@@ -175,6 +177,7 @@ cdef void _add_unit(
 
 cdef void _add_tree(
     const TermNode* tree,
+    const uint8_t* plan,
     const rank_t[:, ::1] ranks,
     const double[:, :, ::1] rules,
     const RowBlock* block,
@@ -184,9 +187,8 @@ cdef void _add_tree(
     cdef TermPath* path = &scratch.path
     cdef const TermNode* node
     cdef const TermNode* parent
-    cdef int32_t n_open = 1 if tree[0].n_inner > 0 else 0
+    cdef int32_t n_open = 1 if plan[0] & IS_VISITED else 0
     cdef int32_t here, position
-    cdef bint whole
     scratch.stack[0] = 0
     memset(block.masks, 0, block.n_rows * sizeof(uint16_t))
     while n_open > 0:
@@ -203,47 +205,18 @@ cdef void _add_tree(
                 <uint16_t> (1 << position) if position < KEY_BITS else 0,
                 block.masks + path.depth * block.mask_stride,
             )
-        whole = path.n_features + node.n_inner <= KEY_BITS
-        if whole or (node.worth != 0.0 and path.n_features <= KEY_BITS):
-            _open_unit(tree, whole, block, scratch, n_open)
-            _find_slots(tree, whole, ranks, block, scratch, n_open)
-            _add_unit(tree, whole, rules, block, scratch, n_open)
-        elif node.worth != 0.0:
+        if plan[here] & STARTS_UNIT:
+            _open_unit(tree, plan, block, scratch, n_open)
+            _find_slots(tree, plan, ranks, block, scratch, n_open)
+            _add_unit(tree, plan, rules, block, scratch, n_open)
+        if node.worth != 0.0 and path.n_features > KEY_BITS:
+            # First the units before it: when they are added otherwise depends on all rows.
+            spread_values(&scratch.group, block)
             add_long_term(tree, path, ranks, rules, block, &scratch.unit, &scratch.long_term)
-        if not whole:
-            n_open = open_children(tree, here, scratch.stack, n_open)
+        n_open = open_planned(tree, plan, IS_VISITED, here, scratch.stack, n_open)
     while path.depth > 0:
         step_up(path)
     spread_values(&scratch.group, block)
-
-
-cdef int64_t _first_contradiction(
-    const TermNode* tree, int64_t n_nodes, uint8_t* has_parent
-) noexcept nogil:
-    """The first node of a walkable tree that is not as split_terms leaves it; -1 = none.
-
-    Depths and numbers of inner nodes bound the scratch memory, and a node with two parents would be
-    visited twice. has_parent is scratch memory of n_nodes zeros.
-    """
-    cdef int64_t i, n_inner
-    cdef const TermNode* child
-    if tree[0].depth != 0:
-        return 0
-    for i in range(n_nodes):
-        n_inner = -1 if tree[i].worth == 0.0 else 0
-        if tree[i].left >= 0:
-            child = tree + tree[i].left
-            if (
-                has_parent[tree[i].left] or has_parent[tree[i].left + 1]
-                or child[0].depth != tree[i].depth + 1 or child[1].depth != tree[i].depth + 1
-            ):
-                return i
-            has_parent[tree[i].left] = has_parent[tree[i].left + 1] = True
-            if child[0].n_inner >= 0 or child[1].n_inner >= 0:
-                n_inner = 1 + max(child[0].n_inner, 0) + max(child[1].n_inner, 0)
-        if tree[i].n_inner != n_inner:
-            return i
-    return -1
 
 
 cdef int _check_terms(
@@ -254,7 +227,7 @@ cdef int _check_terms(
     cdef uint8_t[::1] has_parent = np.zeros(tree_start[tree_start.shape[0] - 1], dtype=np.uint8)
     check_trees(nodes, tree_start, n_features)
     for t in range(tree_start.shape[0] - 1):
-        bad = _first_contradiction(
+        bad = first_contradiction(
             nodes + tree_start[t], tree_start[t + 1] - tree_start[t], &has_parent[tree_start[t]]
         )
         if bad >= 0:
@@ -264,9 +237,22 @@ cdef int _check_terms(
 
 def _aligned(n_values):
     """Zeros that begin with a line of the cache."""
-    buffer = np.zeros(n_values + 8)
-    first = -buffer.ctypes.data // 8 % 8
+    buffer = np.zeros(n_values + 16, dtype=np.float32)
+    first = -buffer.ctypes.data // 4 % 16
     return buffer[first:first + n_values]
+
+
+cdef void _add_sums(const RowBlock* block, double[:, ::1] out) noexcept nogil:
+    """Add the sums to the results, which are in double precision, and start them anew."""
+    cdef int64_t first, i, k
+    cdef float* sums
+    # As many rows at a time as a line of the cache holds of a feature's sums.
+    for first in range(0, block.n_rows, 16):
+        for k in range(out.shape[1]):
+            sums = block.sums + k * block.feature_stride
+            for i in range(first, min(first + 16, block.n_rows)):
+                out[block.first_row + i, k] += sums[i * block.row_stride]
+                sums[i * block.row_stride] = 0.0
 
 
 def use_wide_loops(bint are_allowed):
@@ -309,7 +295,7 @@ def add_shap_values(
     cdef int64_t n_features = ranks.shape[0]
     cdef int64_t n_points = rules.shape[2]
     cdef int64_t n_levels = 2
-    cdef int64_t i, k, t
+    cdef int64_t i, t
     if n_features < 1 or out.shape[1] != n_features or out.shape[0] != ranks.shape[1]:
         raise ValueError("ranks must have the shape (n_features, n_rows), out (n_rows, n_features)")
     if not 0 <= first_row <= end_row <= ranks.shape[1]:
@@ -330,20 +316,25 @@ def add_shap_values(
     cdef int32_t[:, ::1] by_level = np.empty((5, n_levels), dtype=np.int32)
     cdef double[:, ::1] shares = np.empty((2, n_levels))
     cdef int32_t[:, ::1] by_feature = np.full((2, n_features), [[-1], [0]], dtype=np.int32)
+    cdef int64_t n_nodes = tree_start[tree_start.shape[0] - 1]
+    cdef int32_t[:, ::1] of_nodes = np.zeros((2, n_nodes), dtype=np.int32)
+    cdef uint8_t[::1] plan = np.empty(n_nodes, dtype=np.uint8)
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
     cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    # number_keys and number_masks write up to eight entries too many.
-    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 8), dtype=np.uint16)
+    # number_masks writes one entry too many.
+    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 1), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
     cdef uint16_t[::1] place_of = np.full(1 << KEY_BITS, NO_SLOT, dtype=np.uint16)
     cdef uint8_t[::1] occurs = np.zeros(1 << KEY_BITS, dtype=np.uint8)
     cdef uint16_t[:, ::1] group_slots = np.empty((UNITS_TOGETHER, n_block), dtype=np.uint16)
-    cdef double[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
-    cdef double[:, ::1] term_values = np.empty((n_block, KEY_BITS))
-    cdef int64_t sum_stride = (n_block + 7) // 8 * 8
-    cdef double[:, ::1] sums = _aligned(n_features * sum_stride).reshape(n_features, sum_stride)
-    cdef double[::1] sink = _aligned(ROW_TILE)
+    cdef float[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
+    cdef float[:, ::1] term_values = np.empty((n_block, KEY_BITS), dtype=np.float32)
+    cdef bint is_narrow = n_features <= KEY_BITS
+    # Not a power of two, which would let columns contend for the same lines of the cache.
+    cdef int64_t n_padded = (n_block + 31) // 16 * 16
+    cdef float[::1] sums = _aligned(n_padded * (KEY_BITS if is_narrow else n_features))
+    cdef float[::1] sink = _aligned(ROW_TILE)
     cdef double[:, ::1] tables = np.empty((2, KEY_TABLE * KEY_POINTS))
     cdef double[:, ::1] gain = np.empty((KEY_POINTS, GAIN_COLUMNS))
     cdef int64_t[::1] long_row = np.empty(n_long, dtype=np.int64)
@@ -377,16 +368,22 @@ def add_shap_values(
     )
     cdef RowBlock block = RowBlock(
         first_row=first_row, n_rows=0, masks=&masks[0], mask_stride=n_block, slots=&by_row[1, 0],
-        sums=&sums[0, 0], sum_stride=sum_stride, sink=&sink[0], sets=sets_of_tree(&forest, 0),
+        sums=&sums[0], row_stride=KEY_BITS if is_narrow else 1,
+        feature_stride=1 if is_narrow else n_padded, sink=&sink[0], sets=sets_of_tree(&forest, 0),
     )
     with nogil:
+        for t in range(tree_start.shape[0] - 1):
+            i = tree_start[t]
+            count_features_above(nodes + i, &scratch.path, scratch.stack, &of_nodes[0, i])
+            plan_units(
+                nodes + i, tree_start[t + 1] - i, &of_nodes[0, i], &of_nodes[1, i], &plan[i]
+            )
         while block.first_row < end_row:
             block.n_rows = min(end_row - block.first_row, n_block)
             for t in range(tree_start.shape[0] - 1):
                 block.sets = sets_of_tree(&forest, t)
-                _add_tree(nodes + tree_start[t], ranks, rules, &block, &scratch)
-            for i in range(block.n_rows):
-                for k in range(n_features):
-                    out[block.first_row + i, k] += sums[k, i]
-            sums[:, :] = 0.0
+                i = tree_start[t]
+                _add_tree(nodes + i, &plan[i], ranks, rules, &block, &scratch)
+                if (t + 1) % TREES_TOGETHER == 0 or t == tree_start.shape[0] - 2:
+                    _add_sums(&block, out)
             block.first_row += n_block

@@ -31,7 +31,7 @@ cdef inline void add_long_term(
     cdef uint16_t* slots = block.slots
     cdef uint8_t* is_violated
     cdef double* product
-    cdef double* target
+    cdef float* target
     cdef int32_t n_slots
     cdef int32_t d, p, q, s
     cdef int64_t i
@@ -86,6 +86,6 @@ cdef inline void add_long_term(
             else:
                 for q in range(n_points):
                     term.value[s] += product[q] * term.gain[q]
-        target = block.sums + path.feature[p] * block.sum_stride
+        target = block.sums + path.feature[p] * block.feature_stride
         for i in range(block.n_rows):
-            target[i] += term.value[slots[i]]
+            target[i * block.row_stride] += <float> term.value[slots[i]]

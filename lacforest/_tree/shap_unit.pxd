@@ -1,28 +1,39 @@
-"""Values of the terms of a unit, a small subtree in which few rows behave differently."""
+"""Values of the terms of a unit, a part of a tree in which few rows behave differently."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memset
 
 from lacforest._tree.types cimport (
     GAIN_COLUMNS, KEY_BITS, KEY_POINTS, KEY_TABLE, ROW_TILE, RowBlock, TermPath, TermTables,
-    TermUnit, UnitGroup, check
+    TermUnit, UNITS_TOGETHER, UnitGroup, check
 )
 
 cdef extern from "wide_loops.h" nogil:
     void evaluate_masks(
         const uint16_t* masks, int32_t n_masks, const double* low, const double* high,
-        int32_t n_low, const double* gain, int32_t n_points, int32_t width, double* values,
+        int32_t n_low, const double* gain, const int32_t* shifts, int32_t n_points, int32_t width,
+        float* values,
+    ) noexcept
+    int32_t list_keys(
+        uint8_t* occurs, int64_t n_keys, uint16_t* slot_of, uint16_t* key
+    ) noexcept
+    void mark_keys(
+        const uint16_t* keys, int32_t place, uint16_t side, uint16_t bit, const uint16_t* before,
+        uint16_t* after, int32_t n_keys,
     ) noexcept
     int32_t number_masks(
         const uint16_t* masks, int32_t n_masks, uint16_t* place_of, uint16_t* found,
         uint16_t* places,
     ) noexcept
     void add_places(
-        const double* values, const uint16_t* place, int32_t n_slots, int32_t width, double* sums
+        const float* values, const uint16_t* place, int32_t n_slots, int32_t width, float* sums
+    ) noexcept
+    void add_rows(
+        const float** values, const uint16_t* slots, int64_t slot_stride, int32_t n_units,
+        int64_t n_rows, float* sums,
     ) noexcept
     void add_columns(
-        const double* values, int32_t width, const uint16_t* slots, int64_t n_rows,
-        double* const* columns,
+        const float* values, int32_t width, const uint16_t* slots, int64_t n_rows, float** columns
     ) noexcept
 
 cdef inline int32_t number_keys(
@@ -31,24 +42,12 @@ cdef inline int32_t number_keys(
     """Replace keys by slots, numbered in order of the keys, and return how many there are."""
     # Copies: a write to bytes could change the pointers, for all that the compiler knows.
     cdef uint16_t* slot_of = unit.slot_of
-    cdef uint16_t* key = unit.key
     cdef uint8_t* occurs = unit.occurs
-    cdef int32_t n_slots = 0
-    cdef int64_t i, first
-    cdef uint64_t eight
+    cdef int32_t n_slots
+    cdef int64_t i
     for i in range(n_rows):
         occurs[keys[i]] = 1
-    for first in range(0, n_keys, 8):
-        memcpy(&eight, occurs + first, 8)
-        if eight == 0:
-            continue
-        memset(occurs + first, 0, 8)
-        for i in range(first, first + 8):
-            # Without branches: a key that does not occur is overwritten by the next one.
-            slot_of[i] = <uint16_t> n_slots
-            key[n_slots] = <uint16_t> i
-            n_slots += eight & 1
-            eight >>= 8
+    n_slots = list_keys(occurs, n_keys, slot_of, unit.key)
     for i in range(n_rows):
         keys[i] = slot_of[keys[i]]
     return n_slots
@@ -96,7 +95,7 @@ cdef inline void prepare_term(
         share = path.share[p]
         column = unit.column_of[path.feature[p]]
         check(column < unit.n_columns and unit.feature[column] == path.feature[p])
-        gain = term.gain + column
+        gain = term.gain + unit.target[column]
         for q in range(n_points):
             factors[KEY_POINTS + q] = (1.0 - points[q]) * share
             factors[q] = points[q] + factors[KEY_POINTS + q]
@@ -118,8 +117,8 @@ cdef inline void add_term(
         masks, unit.n_slots, unit.place_of, unit.mask, unit.place
     )
     evaluate_masks(
-        unit.mask, n_masks, term.low, term.high, term.n_low, term.gain, term.n_points, unit.width,
-        unit.term_values,
+        unit.mask, n_masks, term.low, term.high, term.n_low, term.gain, unit.shift, term.n_points,
+        unit.width, unit.term_values,
     )
     add_places(unit.term_values, unit.place, unit.n_slots, unit.width, unit.values)
 
@@ -135,24 +134,42 @@ cdef inline void add_column(int32_t feature, TermUnit* unit) noexcept nogil:
     unit.n_columns += 1
 
 
+cdef inline void place_columns(TermUnit* unit, bint by_row) noexcept nogil:
+    """Where the values of each column stand: in place of its feature if sums are kept by row."""
+    cdef int32_t c
+    unit.width = 8 if unit.n_columns <= 8 and not by_row else KEY_BITS
+    for c in range(KEY_BITS):
+        unit.shift[c] = 0    # of a mask's sixteen bits none is in the place of the sign
+    for c in range(unit.n_columns):
+        unit.target[c] = unit.feature[c] if by_row else c
+        unit.shift[unit.target[c]] = 31 - c
+
+
 cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept nogil:
     """Add to each row the values of its slots in all units, in their order; empty the group."""
     cdef const int32_t* features
-    cdef double* columns[4]
+    cdef const float* values[UNITS_TOGETHER]
+    cdef float* columns[8]
     cdef int64_t first = 0
-    cdef int32_t c, k, u, width
+    cdef int32_t c, k, u
+    if block.row_stride > 1:
+        for u in range(group.n_units):
+            values[u] = group.values + group.first_value[u]
+        add_rows(
+            values, group.slots, group.slot_stride, group.n_units, block.n_rows, block.sums
+        )
+        first = block.n_rows
     while first < block.n_rows:
         for u in range(group.n_units):
             features = group.feature + u * KEY_BITS
-            width = (group.n_columns[u] + 3) // 4 * 4
-            for c in range(0, width, 4):
-                for k in range(4):
+            for c in range(0, group.n_columns[u], 8):
+                for k in range(8):
                     # Columns behind the last one have values of zero.
                     columns[k] = block.sink
                     if c + k < group.n_columns[u]:
-                        columns[k] = block.sums + features[c + k] * block.sum_stride + first
+                        columns[k] = block.sums + features[c + k] * block.feature_stride + first
                 add_columns(
-                    group.values + group.first_value[u] + c, width,
+                    group.values + group.first_value[u] + c, 8 if group.n_columns[u] <= 8 else 16,
                     group.slots + u * group.slot_stride + first,
                     min(block.n_rows - first, <int64_t> ROW_TILE), columns,
                 )

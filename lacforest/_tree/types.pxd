@@ -294,6 +294,10 @@ cdef enum:
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
     ROW_TILE = 256               # rows that units are added to in turn: their sums are within L2
     UNITS_TOGETHER = 16          # most units that are added to the rows together
+    STARTS_UNIT = 1              # what a node is to units: the first node of one
+    JOINS_UNIT = 2               # belongs to its parent's unit
+    SPLITS_UNIT = 4              # an inner node of a unit
+    IS_VISITED = 8               # a unit starts there or below it, or there is a long term
 
 
 cdef struct TermNode:
@@ -340,19 +344,21 @@ cdef struct TermUnit:
     # terms, first those above it: a bit of a mask is a column.
     int32_t n_slots
     int32_t n_columns
-    int32_t width                # values of a slot: n_columns, rounded up to a multiple of four
+    int32_t width                # values of a slot: 8 or 16
     int32_t* feature             # by column
     int32_t* column_of           # column of each feature of the unit; anything for other features
     uint16_t* key                # by slot
     uint16_t* slot_of            # slot of each key
     uint8_t* occurs              # by key; all zero between uses
     int32_t* bit                 # bit of the path's node at each depth
-    double* values               # by slot and column
+    int32_t[KEY_BITS] target     # place of a column's value among those of a slot
+    int32_t[KEY_BITS] shift      # by place: brings the bit of the column there to bit 31
+    float* values                # by slot and place
     # The masks of one term that occur:
     uint16_t* mask
     uint16_t* place_of           # place of each mask; all NO_SLOT between uses
     uint16_t* place              # by slot
-    double* term_values          # by mask and column
+    float* term_values           # by mask and place
 
 
 cdef struct UnitGroup:
@@ -363,7 +369,7 @@ cdef struct UnitGroup:
     int32_t* feature             # by unit and column, KEY_BITS columns
     uint16_t* slots              # by unit and row
     int64_t slot_stride
-    double* values               # by unit, slot and column
+    float* values                # by unit, slot and place
     int64_t[UNITS_TOGETHER] first_value
 
 
@@ -374,9 +380,10 @@ cdef struct RowBlock:
     uint16_t* masks              # features that rows violate, by depth; slots: at depth + 1
     int64_t mask_stride
     uint16_t* slots              # slot of each row in a long term
-    double* sums                 # by feature and row
-    int64_t sum_stride
-    double* sink                 # sums of ROW_TILE rows that take zeros
+    float* sums                  # of the trees since they were last added to the results
+    int64_t row_stride           # in sums; 1 if they stand by feature, else KEY_BITS
+    int64_t feature_stride
+    float* sink                  # sums of ROW_TILE rows that take zeros
     TreeSets sets                # of the current tree
 
 
@@ -389,8 +396,7 @@ cdef struct LongTerm:
     double* value                # of one feature
 
 
-cdef struct ShapScratch:
-    # The scratch memory of one thread
+cdef struct ShapScratch:    # of one thread
     TermPath path
     TermTables term
     TermUnit unit

