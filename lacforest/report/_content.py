@@ -100,7 +100,7 @@ def write_report(
         _quality(forest, X, y_true),
         pictures_section(forest, X, y_true, training, feature_names),
         _shares(forest),
-        groups_section(forest, X, is_new, training, feature_names),
+        groups_section(forest, X, is_new, training, feature_names, codes),
         newest_section(forest, X, predicted, feature_names, codes),
         _shift(forest, feature_names),
         next_section(is_new, training),
@@ -198,17 +198,13 @@ def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Sectio
     if forest.column_shift_ is None:
         return None
     rows = [
-        (
-            shift.name,
-            f"{shift.unlabeled:.2f}",
-            "-" if np.isnan(shift.taken_for_known) else f"{shift.taken_for_known:.2f}",
-        )
-        for shift in column_shift(forest, feature_names)[:_MOST_FEATURES]
+        (shift.name, *shift.cells) for shift in column_shift(forest, feature_names)[:_MOST_FEATURES]
     ]
     return Section(
         "Which columns differ between labelled and unlabelled rows?",
         text="The chance that an unlabelled row has a larger value than a labelled one: 0.50 means "
-        "no shift. Rows taken for known should be close to 0.50.",
+        "no shift. Rows taken for known should be close to 0.50. In columns of categories, the "
+        "share of rows by which some categories are clearly more frequent: 0% means no shift.",
         table=Table(("column", "all unlabelled rows", "rows taken for known"), rows),
     )
 
