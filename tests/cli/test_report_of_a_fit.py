@@ -73,8 +73,19 @@ def test_text_columns_are_told_by_the_names_of_categories(run, folder):
     shifts = page.partition("<h2>Which columns differ")[2].partition("</table>")[0]
     # Half of the unlabelled rows are of a city that no labelled row has.
     assert re.search(r"<td>ville</td><td>50% of rows</td><td>12% of rows</td>", shifts)
+    assert "In columns of categories, the share of rows" in shifts
     assert re.search(r"<td>y</td><td>0\.\d\d</td><td>0\.\d\d</td>", shifts)
     listed = run(
         "groups", "model.lac", "prod.csv", "--labelled", "labelled.csv", "-o", "groups.csv"
     )
     assert "ville = Łódź <b> in 98% (known 0%)" in listed.out
+
+
+@pytest.mark.parametrize("coding", ["ordinal", "onehot"])
+def test_the_report_says_how_texts_are_compared(run, folder, coding):
+    assert run(*fit_words("--report", "report.html", "--categories", coding)).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    shifts = page.partition("<h2>Which columns differ")[2].partition("</table>")[0]
+    assert "columns of categories" not in shifts
+    sentence = "Texts that the model takes as numbers are larger if later in the alphabet."
+    assert (sentence in shifts) == (coding == "ordinal")
