@@ -15,7 +15,12 @@ from lacforest._utils.findings import Finding
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import ThetaWarning
 from lacforest.mixture.checks import estimate_findings, rank_estimate, shared_rows
-from lacforest.mixture.column_shift import column_aucs, control_finding, drift_finding
+from lacforest.mixture.column_shift import (
+    column_aucs,
+    control_finding,
+    drift_finding,
+    information,
+)
 
 
 def check_fit(
@@ -43,7 +48,7 @@ def check_fit(
         return replace(
             check_fit(replace(deployment, rows=few), codes, marked, estimator), rows=rows
         )
-    names = feature_names(estimator)
+    names, is_categorical = feature_names(estimator), columns.is_categorical.astype(bool).tolist()
     findings: list[Finding] = []
     interval = None
     if theta.estimator is not None:
@@ -61,14 +66,14 @@ def check_fit(
         reference, control = np.arange(first), np.arange(first, n_labeled)
         weight = None if rows.sampling_weight is None else rows.sampling_weight[:first]
         aucs = column_aucs(columns, reference, weight, [control])[:, 0]
-        findings.append(control_finding(aucs, first, rows.n_control, names))
+        findings.append(control_finding(aucs, first, rows.n_control, names, is_categorical))
     weight = None if rows.sampling_weight is None else rows.sampling_weight[first:]
     unlabeled = np.arange(n_labeled, n_labeled + rows.n_unlabeled)
     shift = column_aucs(
         columns, np.arange(first, n_labeled), weight, [unlabeled, unlabeled[~marked]]
     )
-    sizes = (_information(weight, n_labeled - first), rows.n_unlabeled, int((~marked).sum()))
-    findings.append(drift_finding(shift, theta.value, interval, sizes, names))
+    sizes = (information(weight, n_labeled - first), rows.n_unlabeled, int((~marked).sum()))
+    findings.append(drift_finding(shift, theta.value, interval, sizes, names, is_categorical))
     checked = replace(deployment, findings=tuple(findings), column_shift=shift)
     _warn_once(checked)
     return checked
@@ -80,11 +85,6 @@ def feature_names(estimator: Any) -> Sequence[str]:
     if names is None:
         return [f"x{i}" for i in range(estimator.n_features_in_)]
     return [str(name) for name in names]
-
-
-def _information(weight: NDArray[np.float64] | None, n_rows: int) -> float:
-    """How many equally weighted rows say as much (Kish)."""
-    return n_rows if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def _warn_once(deployment: Deployment) -> None:

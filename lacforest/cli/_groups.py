@@ -154,13 +154,10 @@ def _told(
     groups: NewClassGroups, model: TabularModel, rows: NDArray[np.intp]
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     facts, lines = [], []
-    texts = model.coder.texts_of_codes
-    for group in groups.describe(feature_names=model.coder.feature_names):
-        apart = [
-            f"{column.name} {column.mean:.4g} (known {column.other_mean:.4g})"
-            for column in group.from_known
-            if column.name not in texts
-        ]
+    names, texts = model.coder.feature_names, model.coder.texts_of_codes
+    for group in groups.describe(feature_names=names, categories=texts):
+        told = [column.told for column in group.from_known]
+        apart = [f"{own} (known {known})" for own, known in told]
         typical = ", ".join(str(rows[row] + 1) for row in group.rows)
         text = f"{group.size} rows, like rows {typical}; nearest class {group.nearest_class}"
         lines.append((group.name, text + (f"; {', '.join(apart)}" if apart else "")))

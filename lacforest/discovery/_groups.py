@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.parameters import check_int
+from lacforest._model.tree_view import check_names
 from lacforest._utils.frames import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
 from lacforest.discovery._merging import WardTree, merge_groups, typical_gap
@@ -79,8 +80,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    NaN is replaced by the median of labelled rows. Columns of codes are taken as numbers: where
-    text was coded by numbers without an order, use one-hot coding.
+    NaN is replaced by the median of labelled rows. Distances take codes of categories as numbers:
+    where they have no order, use one-hot coding.
 
     Examples
     --------
@@ -171,15 +172,14 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         self.centroids_ = np.array(
             [mapped[self.labels_ == g].mean(axis=0) for g in range(len(order))]
         )
-        distances = np.linalg.norm(mapped - self.centroids_[self.labels_], axis=1)
-        self.center_distances_ = distances
-        self.nearest_rows_ = []
-        reaches = np.empty(len(order))
+        self.center_distances_ = np.linalg.norm(mapped - self.centroids_[self.labels_], axis=1)
+        self.nearest_rows_, reaches = [], np.empty(len(order))
         for g in range(len(order)):
             members = np.flatnonzero(self.labels_ == g)
-            nearest = np.argsort(distances[members], kind="stable")[:_SHOWN_ROWS]
+            own = self.center_distances_[members]
+            nearest = np.argsort(own, kind="stable")[:_SHOWN_ROWS]
             self.nearest_rows_.append(members[nearest])
-            reaches[g] = np.quantile(distances[members], _REACH_QUANTILE) * _REACH_MARGIN
+            reaches[g] = np.quantile(own, _REACH_QUANTILE) * _REACH_MARGIN
         self.medoids_ = np.array([nearest[0] for nearest in self.nearest_rows_])
         self.merge_tree_ = merge_groups(self.centroids_, self.group_sizes_)
         self.group_names_ = self._stored.match(self.centroids_, reaches, self.gap_)
@@ -272,7 +272,10 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
     # ------------------------------------------------------------------ people
 
     def describe(
-        self, n_columns: int = 3, feature_names: Sequence[str] | None = None
+        self,
+        n_columns: int = 3,
+        feature_names: Sequence[str] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
     ) -> list[Group]:
         """What is known about each group.
 
@@ -282,6 +285,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
             Columns that are named in each comparison.
         feature_names : list of str, optional
             Names of the columns; those of the frame that was fitted by default.
+        categories : dict of str to list of str, optional
+            For columns of text coded as 0, 1, 2 and so on: the texts. These are compared by shares.
 
         Returns
         -------
@@ -290,19 +295,14 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         check_int("n_columns", n_columns, 1)
         self._check_has_rows()
-        names = self._names if feature_names is None else list(feature_names)
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"{self.n_features_in_} feature names are needed, got {len(names)}")
+        given = self._names if feature_names is None else feature_names
+        names = check_names(given, self.n_features_in_, "feature_names", "feature_{}")
+        how = names, n_columns, categories
         to_classes = distances_to(self.centroids_, self._whitening.class_means)
         found = []
         for g, name in enumerate(self.group_names_):
             inside = self.labels_ == g
-            own = ColumnSummary.of(self._rows[inside])
-            others = (
-                ()
-                if inside.all()
-                else columns_apart(own, ColumnSummary.of(self._rows[~inside]), names, n_columns)
-            )
+            own, rest = (ColumnSummary.of(self._rows[side]) for side in (inside, ~inside))
             nearest = int(to_classes[g].argmin())
             found.append(
                 Group(
@@ -312,8 +312,8 @@ class NewClassGroups(ClusterMixin, BaseEstimator):
                     rows=tuple(self.nearest_rows_[g].tolist()),
                     nearest_class=self.known_classes_[nearest],
                     class_distance=float(to_classes[g, nearest]),
-                    from_known=columns_apart(own, self._known_columns, names, n_columns),
-                    from_groups=others,
+                    from_known=columns_apart(own, self._known_columns, *how),
+                    from_groups=() if inside.all() else columns_apart(own, rest, *how),
                 )
             )
         return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._contract.checks import feature_names as names_of
 from lacforest._input.classifiers import find_classifier
 from lacforest.ensemble.base import check_is_forest
-from lacforest.mixture.column_shift import shift_order
+from lacforest.mixture.column_shift import moved_share, shift_order
 
 
 class ColumnShift(NamedTuple):
@@ -24,11 +25,27 @@ class ColumnShift(NamedTuple):
     taken_for_known : float
         The same for the unlabelled rows without a pseudo-label, which should look as labelled; NaN
         if all have one.
+    is_categorical : bool
+        Whether the column holds categories. These have no order: the chances are one half, and half
+        of the share of rows by which other categories are more frequent.
     """
 
     name: str
     unlabeled: float
     taken_for_known: float
+    is_categorical: bool = False
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """Both shifts as texts: the chances, or the shares of rows with other categories."""
+        first, second = (_cell(chance, self.is_categorical) for chance in self[1:3])
+        return first, second
+
+
+def _cell(chance: float, is_categorical: bool) -> str:
+    if np.isnan(chance):
+        return "-"
+    return f"{moved_share(chance):.0%} of rows" if is_categorical else f"{chance:.2f}"
 
 
 def column_shift(forest: Any, feature_names: Sequence[str] | None = None) -> list[ColumnShift]:
@@ -79,7 +96,13 @@ def column_shift(forest: Any, feature_names: Sequence[str] | None = None) -> lis
             f"feature_names has {len(names)} entries, but the forest has "
             f"{len(found.column_shift_)} features"
         )
+    is_categorical = found.is_categorical_
     return [
-        ColumnShift(str(names[j]), *found.column_shift_[j].tolist())
+        ColumnShift(
+            str(names[j]),
+            float(found.column_shift_[j, 0]),
+            float(found.column_shift_[j, 1]),
+            is_categorical is not None and bool(is_categorical[j]),
+        )
         for j in shift_order(found.column_shift_)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -27,6 +28,9 @@ _BEYOND_THETA = 0.1
 # class both stayed below .1 and 4; see docs/guide/drift.rst.
 _KNOWN_APART = 0.12
 _Z_APART = 6.0
+# A category counts as more or less frequent from this many standard deviations on: the noise of
+# hundreds of categories then adds up to less than what sets a column apart.
+_CLEARLY = 2.0
 # Columns that a message names.
 _MOST_NAMED = 6
 ADVICE = (
@@ -44,6 +48,8 @@ def column_aucs(
     """Chance that a compared row has a larger value of a column than a reference row.
 
     Ties count one half, and missing values as the largest. 1/2 means no shift in location.
+    Categories have no order: there the chance is one half, and half of the share of rows by which
+    some categories are clearly more frequent among compared rows, or others clearly less.
 
     Parameters
     ----------
@@ -67,9 +73,31 @@ def column_aucs(
         counts = np.bincount(codes[reference], own_weight, int(n_codes) + 1).astype(np.float64)
         below = (counts.cumsum() - 0.5 * counts) / counts.sum()
         for group, rows in enumerate(groups):
-            if len(rows):
+            if not len(rows):
+                continue
+            if columns.is_categorical[j]:
+                compared_shares = np.bincount(codes[rows], minlength=len(counts)) / len(rows)
+                noise = 1.0 / information(own_weight, len(reference)) + 1.0 / len(rows)
+                moved = _share_moved(counts / counts.sum(), compared_shares, noise)
+                found[j, group] = 0.5 + 0.5 * moved
+            else:
                 found[j, group] = below[codes[rows]].mean()
     return found
+
+
+def _share_moved(
+    reference: NDArray[np.float64], compared: NDArray[np.float64], noise: float
+) -> float:
+    """Share of rows that moved to categories that are more frequent, or from less frequent ones."""
+    change = compared - reference
+    pooled = 0.5 * (reference + compared)
+    limit = _CLEARLY * np.sqrt(pooled * (1.0 - pooled) * noise)
+    return float(max(change[change > limit].sum(), -change[change < -limit].sum()))
+
+
+def information(weight: NDArray[np.float64] | None, n_rows: int) -> float:
+    """How many equally weighted rows say as much (Kish)."""
+    return n_rows if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def _some_rows(rows: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -91,6 +119,7 @@ def drift_finding(
     interval: tuple[float, float] | None,
     sizes: tuple[float, int, int],
     names: Sequence[str],
+    is_categorical: Sequence[bool] | None = None,
 ) -> Finding:
     """Whether single columns suggest that known classes have changed, and which.
 
@@ -104,7 +133,10 @@ def drift_finding(
     sizes : tuple
         Labelled rows by information, unlabelled rows, and those taken for known.
     names : sequence of str
+    is_categorical : sequence of bool, optional
+        Which columns hold categories.
     """
+    named = _Namer(names, is_categorical)
     n_labeled, n_unlabeled, n_known = sizes
     is_estimate = interval is not None
     away = np.abs(shift - 0.5)
@@ -134,10 +166,10 @@ def drift_finding(
             "drift",
             "problem",
             f"{all_new}, and these columns differ between the tables: "
-            f"{_named(shift[:, 0], apart, names)}. This looks like drift (a "
+            f"{named.told(shift[:, 0], apart)}. This looks like drift (a "
             "time stamp, an id, other units, another season) rather than like new classes: "
             f"{ADVICE}.",
-            _names(apart, names),
+            named.of(apart),
         )
     # Whoever gives theta is told, but not warned.
     level: Literal["caution", "problem"] = "problem" if is_estimate else "caution"
@@ -146,10 +178,10 @@ def drift_finding(
             "drift",
             level,
             f"these columns differ by more than theta = {theta:.3f} of new rows can explain: "
-            f"{_named(shift[:, 0], apart, names)}. Either theta is too low, or known classes look "
+            f"{named.told(shift[:, 0], apart)}. Either theta is too low, or known classes look "
             "different in deployment (drift: a time stamp, an id, other units, another season): "
             f"{ADVICE}.",
-            _names(apart, names),
+            named.of(apart),
         )
     known_order = np.argsort(-away[:, 1], kind="stable")
     odd = known_order[
@@ -157,10 +189,10 @@ def drift_finding(
     ]
     if len(odd):
         suspects = order[away[order, 0] >= max(_APART, 4.0 * noise)]
-        told = f"rows taken for known do not look as labelled: {_named(shift[:, 1], odd, names)}."
+        told = f"rows taken for known do not look as labelled: {named.told(shift[:, 1], odd)}."
         if len(suspects):
             advice = (
-                f" All unlabelled rows differ most in {_named(shift[:, 0], suspects, names)}: "
+                f" All unlabelled rows differ most in {named.told(shift[:, 0], suspects)}: "
                 f"{ADVICE}."
             )
         else:
@@ -173,14 +205,14 @@ def drift_finding(
             level,
             f"{told} Known classes may have changed (drift), and theta = {theta:.3f} may be "
             f"wrong.{advice}",
-            _names(suspects, names),
+            named.of(suspects),
         )
     first = int(order[0])
     return Finding(
         "drift",
         "ok",
         "rows taken for known look as labelled. Of all columns, "
-        f"{_named(shift[:, 0], order[:1], names)} differs most between unlabelled and labelled "
+        f"{named.told(shift[:, 0], order[:1])} differs most between unlabelled and labelled "
         "rows."
         if away[first, 0] > 0
         else "no column differs between the tables.",
@@ -188,7 +220,11 @@ def drift_finding(
 
 
 def control_finding(
-    aucs: NDArray[np.float64], n_labeled: int, n_control: int, names: Sequence[str]
+    aucs: NDArray[np.float64],
+    n_labeled: int,
+    n_control: int,
+    names: Sequence[str],
+    is_categorical: Sequence[bool] | None = None,
 ) -> Finding:
     """Whether known rows of deployment, as a control shows them, look as labelled.
 
@@ -198,7 +234,10 @@ def control_finding(
         Of control rows against labelled ones.
     n_labeled, n_control : int
     names : sequence of str
+    is_categorical : sequence of bool, optional
+        Which columns hold categories.
     """
+    named = _Namer(names, is_categorical)
     away = np.abs(aucs - 0.5)
     order = np.argsort(-away, kind="stable")
     apart = order[away[order] >= max(_APART, 4.0 * _noise(n_labeled, n_control))]
@@ -206,10 +245,10 @@ def control_finding(
         return Finding(
             "control",
             "caution",
-            f"known classes look different in deployment: {_named(aucs, apart, names)}. Theta "
+            f"known classes look different in deployment: {named.told(aucs, apart)}. Theta "
             f"comes from the {n_control} control rows, which also count for as much as all "
             "labelled rows.",
-            _names(apart, names),
+            named.of(apart),
         )
     return Finding(
         "control",
@@ -223,18 +262,33 @@ def _noise(n_labeled: float, n_other: int) -> float:
     return float(np.sqrt((1.0 / max(n_labeled, 1.0) + 1.0 / max(n_other, 1)) / 12.0))
 
 
-def _names(which: NDArray[np.intp], names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(names[j] for j in which)
+@dataclass(frozen=True)
+class _Namer:
+    """Columns in words; `is_categorical` says which of them hold categories, None for none."""
+
+    names: Sequence[str]
+    is_categorical: Sequence[bool] | None
+
+    def of(self, which: NDArray[np.intp]) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.names[j] for j in which)
+
+    def told(self, chance: NDArray[np.float64], which: NDArray[np.intp]) -> str:
+        """The first of them, with their shifts."""
+        told = [
+            f"{self.names[j]} ({self._shift(j, float(chance[j]))})" for j in which[:_MOST_NAMED]
+        ]
+        more = f" and {len(which) - _MOST_NAMED} more" if len(which) > _MOST_NAMED else ""
+        return ", ".join(told) + more
+
+    def _shift(self, column: int, chance: float) -> str:
+        if self.is_categorical is not None and self.is_categorical[column]:
+            return f"other categories in {moved_share(chance):.0%} of rows"
+        if chance < 0.5:
+            return f"smaller in {1.0 - chance:.0%} of pairs"
+        return f"larger in {chance:.0%} of pairs"
 
 
-def _named(chance: NDArray[np.float64], which: NDArray[np.intp], names: Sequence[str]) -> str:
-    told = [f"{names[j]} ({_in_pairs(float(chance[j]))})" for j in which[:_MOST_NAMED]]
-    more = f" and {len(which) - _MOST_NAMED} more" if len(which) > _MOST_NAMED else ""
-    return ", ".join(told) + more
-
-
-def _in_pairs(chance: float) -> str:
-    """In words: the chance that a compared row has a larger value than a labelled one."""
-    if chance < 0.5:
-        return f"smaller in {1.0 - chance:.0%} of pairs"
-    return f"larger in {chance:.0%} of pairs"
+def moved_share(chance: float) -> float:
+    """Share of rows with other categories, from what `column_aucs` finds of a column of them."""
+    return 2.0 * chance - 1.0

@@ -21,6 +21,8 @@ from lacforest.report._rows import groups_section, newest_section, next_section
 
 _MOST_FEATURES = 12
 _MOST_CLASSES = 20
+# Texts of the codes of columns that are true or false.
+_BOOLEAN = ("false", "true")
 _MEASURES = {
     "accuracy": "rows with the right label, new or known",
     "known_accuracy": "known rows with the right label",
@@ -100,9 +102,9 @@ def write_report(
         _quality(forest, X, y_true),
         pictures_section(forest, X, y_true, training, feature_names),
         _shares(forest),
-        groups_section(forest, X, is_new, training, feature_names),
+        groups_section(forest, X, is_new, training, feature_names, codes),
         newest_section(forest, X, predicted, feature_names, codes),
-        _shift(forest, feature_names),
+        _shift(forest, feature_names, codes),
         next_section(is_new, training),
         _facts(forest, facts or {}),
     ]
@@ -194,22 +196,30 @@ def _as_sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _shift(forest: BaseLACForest, feature_names: Sequence[str] | None) -> Section | None:
+def _shift(
+    forest: BaseLACForest, feature_names: Sequence[str] | None, codes: Mapping[str, Sequence[str]]
+) -> Section | None:
     if forest.column_shift_ is None:
         return None
-    rows = [
-        (
-            shift.name,
-            f"{shift.unlabeled:.2f}",
-            "-" if np.isnan(shift.taken_for_known) else f"{shift.taken_for_known:.2f}",
+    shifts = column_shift(forest, feature_names)[:_MOST_FEATURES]
+    text = (
+        "The chance that an unlabelled row has a larger value than a labelled one: 0.50 means "
+        "no shift. Rows taken for known should be close to 0.50."
+    )
+    if any(shift.is_categorical for shift in shifts):
+        text += (
+            " In columns of categories, the share of rows by which some categories are clearly "
+            "more frequent: 0% means no shift."
         )
-        for shift in column_shift(forest, feature_names)[:_MOST_FEATURES]
-    ]
+    if any(codes.get(s.name, _BOOLEAN) != _BOOLEAN and not s.is_categorical for s in shifts):
+        text += " Texts that the model takes as numbers are larger if later in the alphabet."
     return Section(
         "Which columns differ between labelled and unlabelled rows?",
-        text="The chance that an unlabelled row has a larger value than a labelled one: 0.50 means "
-        "no shift. Rows taken for known should be close to 0.50.",
-        table=Table(("column", "all unlabelled rows", "rows taken for known"), rows),
+        text=text,
+        table=Table(
+            ("column", "all unlabelled rows", "rows taken for known"),
+            [(shift.name, *shift.cells) for shift in shifts],
+        ),
     )
 
 

@@ -32,8 +32,9 @@ def groups_section(
     is_new: NDArray[np.bool_],
     training: tuple[Any, Any, Any] | None,
     feature_names: Sequence[str] | None,
+    codes: Mapping[str, Sequence[str]],
 ) -> Section | None:
-    """Groups of the rows called new; they need the labelled rows of the fit."""
+    """Groups of the rows called new; they need the labelled rows of the fit. `codes` as below."""
     flagged = np.flatnonzero(is_new)
     if training is None or len(flagged) < _FEWEST_FLAGGED:
         return None
@@ -51,13 +52,14 @@ def groups_section(
             ", ".join(str(flagged[row] + 1) for row in group.rows),
             ", ".join(map(str, group.from_known)),
         )
-        for group in groups.describe(feature_names=feature_names)
+        for group in groups.describe(feature_names=feature_names, categories=codes)
     ]
     return Section(
         "What is it?",
         text="Rows called new, in groups. Their number is a guess: groups may be parts of one "
-        "class. Columns are given with the mean of the group, the mean of labelled rows, and the "
-        "difference in standard deviations.",
+        "class. Columns of numbers are given with the mean of the group, the mean of labelled "
+        "rows, and the difference in standard deviations; others with the category that stands "
+        "out, its share of the group, and its share of labelled rows.",
         table=Table(("group", "rows", "typical rows", "what sets it apart"), table),
     )
 

@@ -1,9 +1,11 @@
 """lacforest fit --report: the page has all that the tables of the fit can tell."""
 
 import json
+import re
 
+import pandas as pd
 import pytest
-from two_tables import fit_words
+from two_tables import DEPLOYED, LABELLED, fit_words
 
 
 def estimated(*more):
@@ -56,3 +58,34 @@ def test_files_that_are_in_use(run):
     assert outcome.is_mistake("model.lac is also the model file")
     outcome = run(*fit_words("--report", "prod.csv"))
     assert outcome.is_mistake("prod.csv is also an input")
+
+
+def test_text_columns_are_told_by_the_names_of_categories(run, folder):
+    names = {"Oslo": "Ås", "Rome": "Zürich", "Bern": "東京", "Lima": "Łódź <b>"}
+    for path, frame in (("labelled.csv", LABELLED), ("prod.csv", DEPLOYED)):
+        frame = frame.replace({"city": names}).rename(columns={"city": "ville"})
+        pd.concat([frame] * 3).to_csv(path, index=False)
+    assert run(*fit_words("--report", "report.html", "--trees", "20")).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    groups = page.partition("<h2>What is it?</h2>")[2].partition("</table>")[0]
+    assert "ville = Łódź &lt;b&gt; in 98% (0%)" in groups
+    assert not re.search(r"(ville|member) \d", groups)
+    shifts = page.partition("<h2>Which columns differ")[2].partition("</table>")[0]
+    # Half of the unlabelled rows are of a city that no labelled row has.
+    assert re.search(r"<td>ville</td><td>50% of rows</td><td>12% of rows</td>", shifts)
+    assert "In columns of categories, the share of rows" in shifts
+    assert re.search(r"<td>y</td><td>0\.\d\d</td><td>0\.\d\d</td>", shifts)
+    listed = run(
+        "groups", "model.lac", "prod.csv", "--labelled", "labelled.csv", "-o", "groups.csv"
+    )
+    assert "ville = Łódź <b> in 98% (known 0%)" in listed.out
+
+
+@pytest.mark.parametrize("coding", ["ordinal", "onehot"])
+def test_the_report_says_how_texts_are_compared(run, folder, coding):
+    assert run(*fit_words("--report", "report.html", "--categories", coding)).code == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    shifts = page.partition("<h2>Which columns differ")[2].partition("</table>")[0]
+    assert "columns of categories" not in shifts
+    sentence = "Texts that the model takes as numbers are larger if later in the alphabet."
+    assert (sentence in shifts) == (coding == "ordinal")

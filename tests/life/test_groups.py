@@ -310,3 +310,67 @@ def test_gaps_are_distances_of_centroids():
     halves = WardTree.of(rows).cut(2)
     expected = np.linalg.norm(rows[halves == 0].mean(axis=0) - rows[halves == 1].mean(axis=0))
     assert_allclose(WardTree.of(rows).gaps()[0], expected)
+
+
+# ---------------------------------------------------------------------------- categories
+
+CITIES = ("Köln", "Łódź", "東京")
+TEXTS = {"ville": CITIES, "member": ("false", "true")}
+
+
+def coded_rows(cities, members):
+    """Rows of one number, which says nothing, and two columns of codes."""
+    number = np.resize([-1.0, 0.0, 1.0], len(cities))
+    return np.column_stack([number, cities, members])
+
+
+@pytest.fixture
+def coded():
+    known = coded_rows(np.resize([0, 0, 0, 1], 80), np.resize([0, 1], 80))
+    flagged = coded_rows(np.append(np.full(38, 2), [0, np.nan]), np.full(40, 1))
+    groups = NewClassGroups(1)
+    return groups.fit(flagged, X_labeled=known, y_labeled=np.resize([0, 1], 80))
+
+
+def described(groups, **names):
+    return groups.describe(feature_names=["x", "ville", "member"], **names)[0].from_known
+
+
+def test_categories_are_told_by_name_and_share(coded):
+    ville, member = described(coded, n_columns=2, categories=TEXTS)
+    assert (ville.name, ville.category, ville.mean, ville.other_mean) == ("ville", "東京", 0.95, 0)
+    assert (member.name, member.category, member.mean, member.other_mean) == (
+        "member",
+        "true",
+        1.0,
+        0.5,
+    )
+    # One of 82 rows where no known row has the category.
+    assert ville.difference == pytest.approx(0.95 / np.sqrt(1 / 82 * 81 / 82))
+    assert str(ville) == "ville = 東京 in 95% (0%)"
+    assert ville.told == ("ville = 東京 in 95%", "0%")
+
+
+def test_columns_that_are_not_named_stay_numbers(coded):
+    assert described(coded, n_columns=1)[0].category is None
+    # Values that have no text are no codes.
+    column = described(coded, n_columns=1, categories={"ville": CITIES[:2]})[0]
+    assert (column.name, column.category) == ("ville", None)
+    assert {column.category for column in described(coded, categories={"x": CITIES})} == {None}
+
+
+def test_other_groups_are_compared_by_category_too():
+    known = coded_rows(np.resize([0, 1], 80), np.resize([0, 1], 80))
+    flagged = coded_rows(np.repeat([0, 2], 20), np.ones(40))
+    flagged[:20, 0] += 50
+    groups = NewClassGroups(2).fit(flagged, X_labeled=known, y_labeled=np.resize([0, 1], 80))
+    for group in groups.describe(feature_names=["x", "ville", "member"], categories=TEXTS):
+        (ville,) = (column for column in group.from_groups if column.name == "ville")
+        assert (ville.category in CITIES[::2], ville.mean, ville.other_mean) == (True, 1.0, 0.0)
+
+
+def test_groups_of_a_file_do_not_know_shares_of_categories(coded):
+    again = decode_groups(encode_groups(coded), 3)
+    again.update(coded._rows)
+    assert [column.name for column in described(again, categories=TEXTS)] == ["x"]
+    assert described(again)[0].name == "ville"

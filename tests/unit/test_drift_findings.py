@@ -148,3 +148,11 @@ def test_a_misfit_of_rows_in_both_tables_is_no_problem():
     found = _fit(fitted, 0.6)
     assert found.level == "caution"
     assert found.text.startswith("60% of the labelled rows are among the unlabelled ones too.")
+
+
+def test_categories_are_not_larger():
+    shift = np.column_stack([[0.81, 0.5, 0.7], np.full(3, np.nan)])
+    found = drift_finding(shift, 0.97, (0.97, 0.97), SIZES, NAMES, [False, False, True])
+    assert "time (larger in 81% of pairs), site (other categories in 40% of rows)" in found.text
+    found = control_finding(np.array([0.5, 0.5, 1.0]), 500, 100, NAMES, [False, False, True])
+    assert "look different in deployment: site (other categories in 100% of rows)." in found.text
