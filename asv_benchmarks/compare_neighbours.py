@@ -63,7 +63,8 @@ def isolation_forest(split: AugmentedSplit) -> Answer:
 def pulearn(split: AugmentedSplit) -> Answer:
     from pulearn import ElkanotoPuClassifier
 
-    model = ElkanotoPuClassifier(RandomForestClassifier(random_state=0), hold_out_ratio=0.2)
+    forest = RandomForestClassifier(random_state=0)
+    model = ElkanotoPuClassifier(forest, hold_out_ratio=0.2, random_state=0)
     X = np.vstack([split.X_labeled, split.X_unlabeled])
     s = np.repeat([1, 0], [len(split.X_labeled), len(split.X_unlabeled)])
     model.fit(X, s)
@@ -113,7 +114,7 @@ def cleanlab(split: AugmentedSplit) -> Answer:
     from cleanlab.outlier import OutOfDistribution
 
     model = OutOfDistribution()
-    model.fit_score(features=split.X_labeled)
+    model.fit_score(features=split.X_labeled, verbose=False)
     return Answer(-model.score(features=split.X_test))
 
 

@@ -127,3 +127,12 @@ def public_modules():
 @pytest.mark.parametrize("name", public_modules())
 def test_examples_in_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_the_comparison_with_neighbours_is_the_output_of_its_script():
+    script = (ROOT / "asv_benchmarks" / "compare_neighbours.py").read_text()
+    output = (ROOT / "docs" / "results" / "neighbours.txt").read_text().splitlines()
+    named = re.findall(r'^    "(.+)": \("', script, re.MULTILINE)
+    assert [line[:28].rstrip() for line in output[1:]] == named
+    page = (ROOT / "docs" / "guide" / "compared.rst").read_text()
+    assert "\n".join(f"   {line}" for line in output) in page
