@@ -119,7 +119,7 @@ def write_report(
 
 
 def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
-    share = f"{is_new.mean():.1%} of {len(is_new)} rows are called new"
+    share = f"{is_new.mean():.1%} of {len(is_new):,} rows are called new"
     if forest.theta_interval_ is None:
         return f"{share}; theta was given as {forest.theta_:.3f}."
     low, high = forest.theta_interval_

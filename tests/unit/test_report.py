@@ -149,9 +149,10 @@ def test_shares_of_known_classes(forest, toy, tmp_path):
 def test_theta_that_was_given(toy, tmp_path):
     forest = LACForestClassifier(5, theta=0.5, random_state=0)
     forest.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
-    write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
+    many = np.resize(toy.X_unlabeled, (1200, toy.X_unlabeled.shape[1]))
+    write_report(tmp_path / "report.html", forest, many)
     page = read(tmp_path / "report.html")
-    assert "theta was given as 0.500" in page
+    assert "% of 1,200 rows are called new; theta was given as 0.500" in page
     assert "Ratio curve" not in page
 
 
