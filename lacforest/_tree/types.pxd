@@ -244,22 +244,19 @@ cdef struct Node:
     int32_t left                 # right = left + 1; leaf: ~(row of leaf_values), negative
 
 
-cdef struct ForestSets:
-    # The sets of all trees
+cdef struct ForestSets:    # The sets of all trees
     const uint8_t* is_categorical    # by feature; NULL = no feature is
     const uint64_t* words
     const int64_t* tree_start    # where the words of each tree begin
 
 
-cdef struct TreeSets:
-    # The sets of one tree; see sets.pxd
+cdef struct TreeSets:    # The sets of one tree; see sets.pxd
     const uint8_t* is_categorical    # by feature; NULL = no feature is
     const uint64_t* words
     int64_t n_words
 
 
-cdef struct OpenBlock:
-    # Rows of a block that wait at a node of a frozen tree
+cdef struct OpenBlock:    # Rows of a block that wait at a node of a frozen tree
     int32_t node
     int32_t start
     int32_t end
@@ -330,8 +327,7 @@ cdef struct TermPath:
     double* share_before         # share of the edge's feature without this edge
 
 
-cdef struct TermTables:
-    # Products and quotients of one term; see prepare_term
+cdef struct TermTables:    # Products and quotients of one term; see prepare_term
     int32_t n_points
     int32_t n_low                # columns in the low part of a mask
     double* low                  # products over these columns, by low part of a mask and point
@@ -361,8 +357,7 @@ cdef struct TermUnit:
     float* term_values           # by mask and place
 
 
-cdef struct UnitGroup:
-    # Units that wait to be added to the rows
+cdef struct UnitGroup:    # Units that wait to be added to the rows
     int32_t n_units
     int64_t n_values             # that the units take up
     int32_t[UNITS_TOGETHER] n_columns
@@ -373,8 +368,7 @@ cdef struct UnitGroup:
     int64_t[UNITS_TOGETHER] first_value
 
 
-cdef struct RowBlock:
-    # Rows that are handled together
+cdef struct RowBlock:    # Rows that are handled together
     int64_t first_row
     int64_t n_rows
     uint16_t* masks              # features that rows violate, by depth; slots: at depth + 1
@@ -387,8 +381,7 @@ cdef struct RowBlock:
     TreeSets sets                # of the current tree
 
 
-cdef struct LongTerm:
-    # The values of a term with more than KEY_BITS features, by slot
+cdef struct LongTerm:    # The values of a term with more than KEY_BITS features, by slot
     int64_t* row                 # any row of the slot
     uint8_t* is_violated         # by slot and feature
     double* product              # by slot and point

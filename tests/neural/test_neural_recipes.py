@@ -52,7 +52,7 @@ def test_the_defaults_are_the_papers():
 
 @pytest.mark.parametrize("images", [False, True])
 def test_the_fast_preset_learns(images):
-    forest = DeepLACForestClassifier.fast(theta=0.5, hidden=(32,), epochs=15, batch_size=16)
+    forest = DeepLACForestClassifier.fast(theta=0.5, hidden=(32,), epochs=60, batch_size=16)
     forest.set_params(random_state=0, device="cpu")
     if images:
         forest.fit(IMAGES, IMAGE_LABELS, X_unlabeled=UNLABELED_IMAGES)
