@@ -33,7 +33,7 @@ from lacforest._tree.ranks import (
 )
 from lacforest._utils.threads import in_threads, spans, useful_threads
 
-# Rows from which max_bins="auto" codes by bins: see docs/guide/large.rst for the measurements.
+# Rows beyond which max_bins="auto" codes by bins; measured in docs/developer/benchmarks.rst.
 ROWS_TO_BIN = 15_000
 # Bytes per row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36

@@ -31,7 +31,7 @@ prepare_eight_rows()
 
 # ------------------------------------------------------------------------------ all rows, all trees
 #
-#     _start(&walk, n_rows, n_trees)
+#     _start(&walk, n_rows, n_trees, n_features)
 #     while _next_tree(&walk):
 #         _reach(...) or _reach_by_codes(...)     # the node of each row of the block, or walk.stuck
 #         for i in range(walk.n_block):           # row walk.begin + i is at node walk.at[i]
