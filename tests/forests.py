@@ -12,7 +12,7 @@ from lacforest._growing.plan import ForestSeeds, TreePlan, TreeShape, draw_entro
 from lacforest._growing.run import Grower
 from lacforest._growing.steps import explore as explore_rows
 from lacforest._input.training_data import check_training_rows
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 
 
 def assert_same_forest(one, other):

@@ -23,14 +23,8 @@ from lacforest._coding.stored_table import StoredTable
 from lacforest._input.parameters import MOST_BINS
 from lacforest._input.tables import RowStack
 from lacforest._tree.bins import move_to_edges
-from lacforest._tree.ranks import (
-    CodedColumns,
-    ColumnValues,
-    assign_thresholds,
-    code_thresholds,
-    nodes_by_feature,
-    rank_codes,
-)
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
+from lacforest._tree.ranks import assign_thresholds, code_thresholds, nodes_by_feature, rank_codes
 from lacforest._utils.threads import in_threads, spans, useful_threads
 
 # Rows beyond which max_bins="auto" codes by bins; measured in docs/developer/benchmarks.rst.
@@ -68,9 +62,13 @@ class CodedTable:
     def values(self) -> ColumnValues:
         """A value per code of all columns; random cuts are drawn between them."""
         values = [self._distinct_values(feature) for feature in range(self.n_features)]
+        return ColumnValues(values)
+
+    def copy_rows(self, n_drawn: int, are_random: bool) -> None:
+        """Hold the codes row by row as well, if the search of a node reads them faster so."""
         # A stored table is one that memory has no room for.
-        in_memory = not isinstance(self.table, StoredTable)
-        return ColumnValues(values, self.columns if in_memory else None)
+        if not isinstance(self.table, StoredTable):
+            self.columns.copy_rows(n_drawn, are_random)
 
     def find_thresholds(self, nodes: NDArray[Any]) -> NDArray[np.float64]:
         """Thresholds of inner nodes whose cuts are codes; 0 in leaves.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._contract.deployment import Deployment, theta_rows, undetermined_message
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.findings import Finding
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import ThetaWarning

@@ -14,7 +14,7 @@ from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._contract.control import control_shares, weigh_control
 from lacforest._input.parameters import given_shares, is_real, share_ratio
 from lacforest._input.training_data import TrainingRows
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.findings import Finding
 from lacforest._utils.user_warnings import warn_user
 from lacforest.mixture import RankMixture, ShareMixture, ThetaEstimator, ThetaWarning

@@ -16,11 +16,11 @@ from lacforest._growing.soft_labels import NewShares, SoftLabels
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._input.training_data import RowTotals, TrainingRows
 from lacforest._model.arrays import PAIRS_PER_THREAD, ForestArrays
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.criterion import AugmentedGiniCriterion, augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable
 from lacforest._tree.predict import add_coded_values
-from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.sets import CategorySets
 from lacforest._tree.workspace import NODE, GrownTree, ScratchPool, StopSignal
 from lacforest._utils.array_size import ArraySize
@@ -220,6 +220,7 @@ class Grower(TreeGrower):
         if plan.takes_part is not None:
             taking_part[rows.n_labeled :] = plan.takes_part
         limits = plan.shape.limits(self.totals, plan.rate, plan.max_unlabeled)
+        self.coded.copy_rows(plan.shape.max_features, plan.random_cuts)
         rules = GrowthRules(plan.criterion, limits)
         if plan.random_cuts:
             rules = GrowthRules.with_random_cuts(plan.criterion, limits, self.coded.values)

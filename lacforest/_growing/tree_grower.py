@@ -12,8 +12,8 @@ from lacforest._coding.coded_table import CodedTable
 from lacforest._growing.plan import TreePlan
 from lacforest._input.training_data import RowTotals
 from lacforest._model.arrays import ForestArrays
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.criterion import AugmentedGiniCriterion
-from lacforest._tree.ranks import CodedColumns
 
 if TYPE_CHECKING:
     from lacforest._growing.run import CollectedTrees

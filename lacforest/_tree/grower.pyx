@@ -13,7 +13,7 @@ from lacforest._tree.criterion cimport (
 from lacforest._tree.categories cimport n_set_members
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport open_leaves, split_rows
-from lacforest._tree.ranks cimport fits_narrow_keys
+from lacforest._tree.coded_columns cimport fits_narrow_keys
 from lacforest._tree.sampling cimport draw_by_hash, draw_with_replacement, keep_some
 from lacforest._tree.search cimport find_best_cut
 from lacforest._tree.sets cimport (

@@ -2,7 +2,7 @@
 
 from cython cimport final
 
-from lacforest._tree.ranks cimport CodedColumns, ColumnValues
+from lacforest._tree.coded_columns cimport CodedColumns, ColumnValues
 from lacforest._tree.types cimport Candidates, Limits, class_t, int32_t, int64_t, uint8_t
 
 

@@ -3,8 +3,8 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._tree.ranks import CodedColumns, ColumnValues
 
 @final
 class TreeLimits:

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint16_t
 
 from lacforest._tree.criterion cimport AugmentedGiniCriterion, GiniCriterion
-from lacforest._tree.ranks cimport CodedColumns, ColumnValues
+from lacforest._tree.coded_columns cimport CodedColumns, ColumnValues
 from lacforest._tree.types cimport class_t
 
 import numpy as np
@@ -122,8 +122,6 @@ cdef class GrowthRules:
         rules.candidates.are_random = True
         rules.candidates.keep_codes = False
         rules.candidates.values = values.addresses
-        rules.candidates.row_codes = values.row_codes
-        rules.candidates.row_width = values.row_width
         return rules
 
 

@@ -7,7 +7,7 @@ from lacforest._tree.criterion cimport GiniCriterion
 from lacforest._tree.grower cimport grow_tree
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport leaves_of_rows
-from lacforest._tree.ranks cimport fits_narrow_keys
+from lacforest._tree.coded_columns cimport fits_narrow_keys
 from lacforest._tree.sampling cimport draw_by_word
 from lacforest._tree.sets cimport sets_so_far
 from lacforest._tree.types cimport (

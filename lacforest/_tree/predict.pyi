@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.sets import CategorySets
 
 def add_probabilities(

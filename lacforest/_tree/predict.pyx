@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 from lacforest._tree.block_walk cimport prepare_eight_rows, walk_block
 from lacforest._tree.partition cimport leaves_of_rows
-from lacforest._tree.ranks cimport CodedColumns
+from lacforest._tree.coded_columns cimport CodedColumns
 from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
 from lacforest._tree.types cimport (
     BLOCK_ROWS, BlockWalk, CodeTable, ForestSets, Node, TreeSets, row_t, value_t

@@ -1,10 +1,10 @@
 """Values to rank codes, once per fit, and codes back to thresholds, once per step."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from lacforest._tree.types cimport MOST_ROW_CODES, Node, code_t, value_t
+from lacforest._tree.types cimport Node, code_t, value_t
 from lacforest._tree.workspace cimport readable_nodes, writable_nodes
 
 import numpy as np
@@ -12,117 +12,6 @@ import numpy as np
 cdef enum:
     DIGIT = 11              # bits per pass of the radix sort
     N_BUCKETS = 1 << DIGIT  # of 4 bytes: they stay in L1
-    MOST_CATEGORIES = 16    # of most columns, beyond which whole rows do not pay
-
-
-cdef class CodedColumns:
-    """Rank codes of every column, shared read-only by all trees and threads.
-
-    Parameters
-    ----------
-    columns : sequence of uint8, uint16 or uint32 arrays of shape (n_rows,)
-    n_codes : uint32 array of shape (n_features,)
-        Distinct values of each column; this code itself marks a missing value.
-    has_missing : uint8 array of shape (n_features,)
-        Whether any row of the column is missing.
-    is_categorical : uint8 array of shape (n_features,) or None, default=None
-        Whether the codes of the column are categories, which have no order. None: no column's are.
-    """
-
-    def __cinit__(self, columns, n_codes, has_missing, is_categorical=None):
-        # Checks of a masked array would pass over the masked codes.
-        self.columns = tuple(np.asarray(column) for column in columns)
-        self.n_codes = np.ascontiguousarray(n_codes, dtype=np.uint32)
-        self.has_missing = np.ascontiguousarray(has_missing, dtype=np.uint8)
-        categorical = np.zeros(len(self.columns)) if is_categorical is None else is_categorical
-        self.is_categorical = np.ascontiguousarray(categorical, dtype=np.uint8)
-        if (
-            len({column.shape for column in self.columns}) != 1
-            or self.n_codes.shape != (len(self.columns),)
-            or self.has_missing.shape != self.n_codes.shape
-            or self.is_categorical.shape != self.n_codes.shape
-        ):
-            raise ValueError(
-                "columns must be equally long, with one entry of n_codes, has_missing and "
-                "is_categorical each"
-            )
-        for feature, column in enumerate(self.columns):
-            _check_column(feature, column, self.n_codes[feature], self.has_missing[feature])
-        self._addresses = np.array([c.ctypes.data for c in self.columns], dtype=np.uintp)
-        self._widths = np.array([c.itemsize for c in self.columns], dtype=np.uint8)
-        cdef const uintptr_t[::1] addresses = self._addresses
-        cdef const uint8_t[::1] widths = self._widths
-        cdef const code_t[::1] codes = self.n_codes
-        cdef const uint8_t[::1] missing = self.has_missing
-        cdef const uint8_t[::1] flags = self.is_categorical
-        self.table.column = &addresses[0]
-        self.table.width = &widths[0]
-        self.table.n_codes = &codes[0]
-        self.table.has_missing = &missing[0]
-        self.table.is_categorical = &flags[0]
-        self.table.n_features = <int32_t> len(self.columns)
-        self.table.n_rows = self.columns[0].shape[0]
-        self.most_codes = self.n_codes.max()
-        self.most_categories = np.where(self.is_categorical, self.n_codes, 0).max()
-
-
-def _check_column(feature, column, n_codes, has_missing):
-    if column.dtype not in (np.uint8, np.uint16, np.uint32):
-        raise ValueError(f"column {feature} must hold unsigned codes, got {column.dtype}")
-    if column.ndim != 1 or not 1 <= len(column) < 2**32 or not column.flags.c_contiguous:
-        raise ValueError(f"column {feature} must be a contiguous vector of 1 to 2**32 - 1 codes")
-    largest = column.max()
-    if largest > n_codes:
-        raise ValueError(f"column {feature} has code {largest}, but {n_codes} distinct values")
-    if largest == n_codes and not has_missing:
-        raise ValueError(f"column {feature} has missing values, but has_missing is false")
-
-
-cdef class ColumnValues:
-    """The distinct values of every column, between which random cuts are drawn.
-
-    Parameters
-    ----------
-    values : sequence of float64 arrays
-        One per column of the CodedColumns they belong to, ascending: entry c is that of code c.
-    columns : CodedColumns, optional
-        Where memory holds them twice: up to 64 of one byte, without missing values, are copied row
-        by row, which the search reads faster, unless most of them have many categories.
-    """
-
-    def __cinit__(self, values, CodedColumns columns=None):
-        self.values = tuple(np.ascontiguousarray(v, dtype=np.float64) for v in values)
-        if not self.values or any(v.ndim != 1 for v in self.values):
-            raise ValueError("values must be one vector per column")
-        if not all((v[: len(v) - 1] < v[1:]).all() for v in self.values):
-            raise ValueError("values of a column must ascend")
-        self._addresses = np.array([v.ctypes.data for v in self.values], dtype=np.uintp)
-        self._n_codes = np.array([len(v) for v in self.values])
-        cdef const uintptr_t[::1] addresses = self._addresses
-        self.addresses = &addresses[0]
-        if columns is not None:
-            self._copy_rows(columns)
-
-    cdef int _copy_rows(self, CodedColumns columns) except -1:
-        cdef const uint8_t[:, ::1] rows
-        self.check_columns(columns)
-        have_many = columns.is_categorical & (columns.n_codes > MOST_CATEGORIES)
-        is_special = (columns.has_missing | (columns._widths > 1)).any() or have_many.mean() > 0.5
-        if not (is_special or columns.table.n_features > MOST_ROW_CODES):
-            self.row_width = 16 * ((columns.table.n_features + 15) // 16)
-            self._rows = rows = np.zeros((columns.table.n_rows, self.row_width), dtype=np.uint8)
-            self._rows[:, : columns.table.n_features] = np.stack(columns.columns, axis=1)
-            self._columns = columns
-            self.row_codes = &rows[0, 0]
-        return 0
-
-    cdef int check_columns(self, CodedColumns columns) except -1:
-        """Raise ValueError unless there is a value for every code, and rows are these columns'."""
-        if self._columns is not None and self._columns is not columns:
-            raise ValueError("ColumnValues must be used with the columns that they were made with")
-        if not np.array_equal(self._n_codes, columns.n_codes):
-            raise ValueError("ColumnValues must have one value per code of every column")
-        return 0
 
 
 cdef inline uint64_t _ordered_bits(value_t value) noexcept nogil:

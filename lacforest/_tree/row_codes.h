@@ -1,7 +1,8 @@
 /* Codes of one byte, row by row: all columns of a row are read at once.
 
-   A row has `width` bytes, a multiple of 16; those beyond the last column are zero. x86 processors
-   compare 16 bytes in one instruction (SSE2, which all of 64 bits have). */
+   A row has `width` bytes, a multiple of 16; those beyond the last column are zero. `rows` NULL
+   stands for rows one after the other. x86 processors compare 16 bytes in one instruction (SSE2,
+   which all of 64 bits have). */
 
 #ifndef LACFOREST_ROW_CODES_H
 #define LACFOREST_ROW_CODES_H
@@ -13,6 +14,27 @@
 #include <emmintrin.h>
 #endif
 
+static inline const uint8_t *row_at(
+    const uint8_t *codes, int32_t width, const uint32_t *rows, int64_t i)
+{
+    return codes + (rows ? (int64_t)rows[i] : i) * width;
+}
+
+/* Copy the codes of some columns to rows of their own. */
+static inline void copy_columns(
+    const uint8_t *codes, int32_t width, const uint32_t *rows, int64_t n_rows,
+    const int32_t *columns, int32_t n_columns, int32_t width_of_copies, uint8_t *copies)
+{
+    for (int64_t i = 0; i < n_rows; i++) {
+        const uint8_t *row = row_at(codes, width, rows, i);
+        for (int32_t c = 0; c < n_columns; c++)
+            copies[c] = row[columns[c]];
+        for (int32_t c = n_columns; c < width_of_copies; c++)
+            copies[c] = 0;
+        copies += width_of_copies;
+    }
+}
+
 /* Lowest and highest code of some rows, by column. */
 static inline void find_code_ranges(
     const uint8_t *codes, int32_t width, const uint32_t *rows, int64_t n_rows, uint8_t *low,
@@ -23,7 +45,7 @@ static inline void find_code_ranges(
         __m128i lowest = _mm_set1_epi8(-1), highest = _mm_setzero_si128();
         for (int64_t i = 0; i < n_rows; i++) {
             __m128i row = _mm_loadu_si128(
-                (const __m128i *)(codes + (int64_t)rows[i] * width + first));
+                (const __m128i *)(row_at(codes, width, rows, i) + first));
             lowest = _mm_min_epu8(lowest, row);
             highest = _mm_max_epu8(highest, row);
         }
@@ -35,7 +57,7 @@ static inline void find_code_ranges(
             high[column] = 0;
         }
         for (int64_t i = 0; i < n_rows; i++) {
-            const uint8_t *row = codes + (int64_t)rows[i] * width;
+            const uint8_t *row = row_at(codes, width, rows, i);
             for (int32_t column = first; column < first + 16; column++) {
                 low[column] = row[column] < low[column] ? row[column] : low[column];
                 high[column] = row[column] > high[column] ? row[column] : high[column];
@@ -58,7 +80,7 @@ static inline void count_codes_up_to(
         int64_t end = n_rows - begin < 255 ? n_rows : begin + 255;
         memset(few, 0, (size_t)(n_ends * n_counts));
         for (int64_t i = begin; i < end; i++) {
-            const uint8_t *row = codes + (int64_t)rows[i] * width;
+            const uint8_t *row = row_at(codes, width, rows, i);
             for (int32_t first = 0; first < width; first += 16) {
                 uint8_t *own = few + (int64_t)classes[i] * width + first;
 #if defined(__SSE2__)

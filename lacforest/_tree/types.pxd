@@ -59,6 +59,7 @@ cdef enum:
 cdef enum:
     N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
     MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
+    MOST_COPIED_ROWS = 1024  # of a node, whose codes in drawn columns are copied together
     FEW_CATEGORIES = 3       # of a column, whose rows are counted together with other columns
 
 
@@ -69,12 +70,13 @@ cdef struct CodeTable:
     const code_t* n_codes        # distinct values of the column, without missing
     const uint8_t* has_missing   # whether any row of the column is missing
     const uint8_t* is_categorical    # whether codes are categories, which have no order
+    const uint8_t* row_codes     # the same codes row by row, see row_codes.h; NULL = none
+    int32_t row_width            # bytes of a row of them
     int32_t n_features
     int64_t n_rows
 
 
-cdef struct AugmentedGini:
-    # Definition 1 of the paper; see criterion.pxd
+cdef struct AugmentedGini:    # Definition 1 of the paper; see criterion.pxd
     double ratio                 # r = (1 - theta) * n_u / n_l
     uint32_t n_known             # K; class code K marks an unlabelled row
     const double* rows_per_weight    # Workspace.rows_per_weight
@@ -90,8 +92,7 @@ ctypedef fused criterion_t:
     Gini
 
 
-cdef struct SideTerms:
-    # Weight times impurity of one child, as base - part / whole
+cdef struct SideTerms:    # Weight times impurity of one child, as base - part / whole
     double base
     double part
     double whole
@@ -109,13 +110,10 @@ cdef struct Limits:
     bint draw_until_feasible     # draw beyond tau until some feature has a feasible cut
 
 
-cdef struct Candidates:
-    # Which cuts of a drawn feature are tried: one random cut, or every cut
+cdef struct Candidates:    # Which cuts of a drawn feature are tried: one random cut, or every cut
     bint are_random
     bint keep_codes              # random cuts: nodes keep the cut in codes, not the threshold
     const uintptr_t* values      # random cuts: address of each column's distinct values
-    const uint8_t* row_codes     # random cuts: codes row by row, see row_codes.h; NULL = none
-    int32_t row_width            # bytes of a row of them
 
 
 cdef struct Cut:
@@ -123,17 +121,23 @@ cdef struct Cut:
     code_t next                  # first code that goes right; n_codes = only missing rows do
 
 
-cdef struct RowCuts:
-    # One random cut of each drawn column, by column; see whole_rows.pxd
+cdef struct DrawnRows:    # Codes of a node's rows in drawn columns, by row; see whole_rows.pxd
+    const uint8_t* codes
+    const row_t* rows            # of codes; NULL = one after the other
+    int32_t width                # bytes of a row
     int32_t n_drawn
+    int32_t[MOST_ROW_CODES] place    # of each drawn column in a row
+    uint8_t[MOST_ROW_CODES] low      # by place: codes of the node's rows
+    uint8_t[MOST_ROW_CODES] high
+
+
+cdef struct RowCuts:    # One random cut of each drawn column, by place
     int32_t n_ends               # codes up to which rows are counted from that of a cut on
     bint has_numbers             # whether a drawn column holds numbers
     int32_t n_counted            # drawn columns whose rows are counted by category: their counts
     int32_t n_cells              # begin at first_cell, and there are n_cells in all
     int32_t[MOST_ROW_CODES] counted
     int32_t[MOST_ROW_CODES] first_cell
-    uint8_t[MOST_ROW_CODES] low      # codes of the node's rows
-    uint8_t[MOST_ROW_CODES] high
     uint8_t[MOST_ROW_CODES] last     # last code that goes left
     double[MOST_ROW_CODES] threshold
     uint64_t[MOST_ROW_CODES] word    # what draws the cut
@@ -151,16 +155,14 @@ cdef struct Split:
     code_t n_left_categories     # the first of them, which go left; the cut then means nothing
 
 
-cdef struct CodeRange:
-    # The codes of a node's rows in one column
+cdef struct CodeRange:    # The codes of a node's rows in one column
     code_t low                   # smallest and largest code that is not missing
     code_t high                  # (low > high where all rows miss the feature)
     code_t missing               # the code of a missing value
     int64_t n_missing
 
 
-cdef struct FeatureStatistics:
-    # A node's rows by the values of one feature
+cdef struct FeatureStatistics:    # A node's rows by the values of one feature
     CodeRange codes
     bint in_cells                # counts by (code, class) in cells; else sorted keys
     const void* cells
@@ -188,13 +190,13 @@ cdef struct CategoryScratch:
     code_t* best                 # categories of the best cut so far, those on the left first
 
 
-cdef struct Workspace:
-    # The scratch memory of one thread, reused from tree to tree
+cdef struct Workspace:    # The scratch memory of one thread, reused from tree to tree
     row_t* rows                  # the rows of the tree, every node contiguous
     class_t* classes             # class of rows[i], moved along with it
     uint64_t* keys               # one sort key per row: 4 bytes where counts are integers, else 8
     uint64_t* spare              # as many bytes as keys, and at least 6 per row
     uint64_t* cells              # N_CELLS counts
+    uint8_t* drawn_codes         # of up to MOST_COPIED_ROWS rows in up to MOST_ROW_CODES columns
     uint64_t* node_counts        # counts of the node by class
     uint64_t* left_counts        # counts left of the cut by class; all zero between two searches
     uint64_t* missing_counts     # counts of the rows that miss the feature by class
@@ -208,8 +210,7 @@ cdef struct Workspace:
     int32_t class_bits           # bits of a class code in a 4-byte key
 
 
-cdef struct NodeSearch:
-    # The search for the best cut of one node
+cdef struct NodeSearch:    # The search for the best cut of one node
     const CodeTable* table
     const Limits* limits
     Candidates candidates
@@ -222,8 +223,7 @@ cdef struct NodeSearch:
     Split best
 
 
-cdef struct Slice:
-    # A node that waits to be grown; its rows are rows[start:end]
+cdef struct Slice:    # A node that waits to be grown; its rows are rows[start:end]
     int64_t start
     int64_t end
     int32_t node
@@ -237,8 +237,7 @@ cdef union NodePayload:
     double set_at                # inner node on categories: where its set begins, see sets.pxd
 
 
-cdef struct Node:
-    # 16 bytes, the same in a growing and in a frozen forest
+cdef struct Node:    # 16 bytes, the same in a growing and in a frozen forest
     NodePayload payload
     int32_t feature              # ~feature where missing values go right
     int32_t left                 # right = left + 1; leaf: ~(row of leaf_values), negative

@@ -1,9 +1,12 @@
-"""Random cuts of a node by rows that hold the codes of all columns.
+"""The search of a node by rows that hold the codes of several columns.
 
 Drawing a cut takes the range of a column's codes, and judging it the rows on its left by class.
 Where few columns have one byte each, two passes over whole rows find both for all columns at once.
 Categories need no range: rows are counted up to each code where all drawn columns have few, else by
 code, all drawn columns in one pass.
+
+Of many columns few are drawn. Small nodes then copy the codes of these to short rows: a row of the
+table is fewer lines of the cache than as many columns are.
 """
 
 from libc.math cimport INFINITY
@@ -13,11 +16,16 @@ from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport are_few_cells
 from lacforest._tree.types cimport (
-    FEW_CATEGORIES, N_CELLS, CodeTable, NodeSearch, RowCuts, Workspace, class_t, code_t, count_t,
-    int32_t, int64_t, row_t, uint8_t, uint32_t, uint64_t
+    FEW_CATEGORIES, MOST_COPIED_ROWS, MOST_ROW_CODES, N_CELLS, CodeRange, CodeTable, DrawnRows,
+    NodeSearch, RowCuts, Workspace, check, class_t, code_t, count_t, int32_t, int64_t, row_t,
+    uint8_t, uint32_t, uint64_t
 )
 
 cdef extern from "row_codes.h" nogil:
+    void copy_columns(
+        const uint8_t* codes, int32_t width, const row_t* rows, int64_t n_rows,
+        const int32_t* columns, int32_t n_columns, int32_t width_of_copies, uint8_t* copies,
+    ) noexcept
     void find_code_ranges(
         const uint8_t* codes, int32_t width, const row_t* rows, int64_t n_rows, uint8_t* low,
         uint8_t* high,
@@ -32,14 +40,29 @@ cdef enum:
     MIN_WHOLE_ROWS = 4       # fewest rows of a node for which this pays
 
 
+cdef inline bint has_many_columns(const CodeTable* table) noexcept nogil:
+    """Whether the drawn columns are copied to rows of their own."""
+    return table.n_features > MOST_ROW_CODES
+
+
+cdef inline int32_t _read_width(const NodeSearch* search) noexcept nogil:
+    """Bytes of the rows that the search reads."""
+    if has_many_columns(search.table):
+        return 16 * ((search.limits.max_features + 15) // 16)
+    return search.table.row_width
+
+
 cdef inline bint reads_rows(const NodeSearch* search) noexcept nogil:
     """Whether to search the node by whole rows: there are such, and cells have room to count."""
+    if search.table.row_codes == NULL or search.n_rows < MIN_WHOLE_ROWS:
+        return False
+    if has_many_columns(search.table):
+        if search.n_rows > MOST_COPIED_ROWS or search.limits.max_features > MOST_ROW_CODES:
+            return False
+    elif not search.candidates.are_random:
+        return False
     return (
-        search.candidates.are_random
-        and search.candidates.row_codes != NULL
-        and search.n_rows >= MIN_WHOLE_ROWS
-        and (FEW_CATEGORIES - 1) * <int64_t> search.work.n_classes * search.candidates.row_width
-        <= N_CELLS
+        (FEW_CATEGORIES - 1) * <int64_t> search.work.n_classes * _read_width(search) <= N_CELLS
     )
 
 
@@ -48,7 +71,62 @@ cdef inline bint has_few_categories(const CodeTable* table, int32_t feature) noe
     return table.is_categorical[feature] and table.n_codes[feature] <= FEW_CATEGORIES
 
 
-cdef inline void _plan_counts(const NodeSearch* search, RowCuts* cuts) noexcept nogil:
+cdef inline void draw_columns(
+    const NodeSearch* search, uint64_t* random_state, DrawnRows* drawn, uint64_t* words
+) noexcept nogil:
+    """Draw columns, work.features[:drawn.n_drawn] in this order, and find the rows to read.
+
+    `words`, by place, gets what draws a random cut of each; NULL if every cut is tried.
+    """
+    cdef const CodeTable* table = search.table
+    cdef Workspace* work = search.work
+    cdef const row_t* rows = work.rows + search.start
+    cdef int32_t i, feature
+    drawn.n_drawn = min(search.limits.max_features, table.n_features)
+    drawn.width = _read_width(search)
+    check(drawn.n_drawn <= MOST_ROW_CODES)
+    for i in range(drawn.n_drawn):
+        feature = draw_feature(work.features, i, table.n_features, random_state)
+        drawn.place[i] = i if has_many_columns(table) else feature
+        if words != NULL:
+            words[drawn.place[i]] = next_word(random_state)
+    drawn.codes = table.row_codes
+    drawn.rows = rows
+    if has_many_columns(table):
+        check(search.n_rows <= MOST_COPIED_ROWS)
+        copy_columns(
+            table.row_codes, table.row_width, rows, search.n_rows, work.features, drawn.n_drawn,
+            drawn.width, work.drawn_codes,
+        )
+        drawn.codes = work.drawn_codes
+        drawn.rows = NULL
+
+
+cdef inline void find_ranges(const NodeSearch* search, DrawnRows* drawn) noexcept nogil:
+    """Lowest and highest code of the node's rows by place."""
+    find_code_ranges(
+        drawn.codes, drawn.width, drawn.rows, search.n_rows, drawn.low, drawn.high
+    )
+
+
+cdef inline CodeRange take_codes(
+    const NodeSearch* search, const DrawnRows* drawn, int32_t i, code_t* codes
+) noexcept nogil:
+    """What `gather` finds in a drawn column without missing values, from the copied rows."""
+    cdef const uint8_t* code = drawn.codes + drawn.place[i]
+    cdef int64_t j
+    check(drawn.rows == NULL)
+    for j in range(search.n_rows):
+        codes[j] = code[j * drawn.width]
+    return CodeRange(
+        drawn.low[drawn.place[i]], drawn.high[drawn.place[i]],
+        search.table.n_codes[search.work.features[i]], 0,
+    )
+
+
+cdef inline void _plan_counts(
+    const NodeSearch* search, const DrawnRows* drawn, RowCuts* cuts
+) noexcept nogil:
     """How the rows of the drawn columns are counted.
 
     By code if one of them has more than few categories, unless there is no room for the n_cells
@@ -63,7 +141,7 @@ cdef inline void _plan_counts(const NodeSearch* search, RowCuts* cuts) noexcept 
     cuts.has_numbers = False
     cuts.n_counted = 0
     cuts.n_cells = 0
-    for i in range(cuts.n_drawn):
+    for i in range(drawn.n_drawn):
         feature = search.work.features[i]
         if not table.is_categorical[feature]:
             cuts.has_numbers = True
@@ -96,7 +174,7 @@ cdef inline void _count_by_code(
     """
     cdef const row_t* rows = search.work.rows + search.start
     cdef const class_t* classes = search.work.classes + search.start
-    cdef int64_t width = search.candidates.row_width
+    cdef int64_t width = search.table.row_width
     cdef int64_t n_classes = search.work.n_classes
     cdef int64_t n_others = cuts.n_cells if search.n_rows > 4 * <int64_t> cuts.n_cells else 0
     cdef const uint8_t* row
@@ -105,7 +183,7 @@ cdef inline void _count_by_code(
     cdef int32_t j, feature
     memset(of_categories, 0, (cuts.n_cells + n_others) * sizeof(count_t))
     for i in range(search.n_rows):
-        row = search.candidates.row_codes + rows[i] * width
+        row = search.table.row_codes + rows[i] * width
         own = of_categories + (i & 1) * n_others + classes[i]
         for j in range(cuts.n_counted):
             feature = cuts.counted[j]
@@ -115,49 +193,44 @@ cdef inline void _count_by_code(
 
 
 cdef inline void draw_row_cuts(
-    const NodeSearch* search, uint64_t* random_state, RowCuts* cuts, count_t* of_categories
+    const NodeSearch* search, uint64_t* random_state, DrawnRows* drawn, RowCuts* cuts,
+    count_t* of_categories,
 ) noexcept nogil:
-    """Draw features and their cuts, and count the rows that judging them takes.
+    """Draw columns and their cuts, and count the rows that judging them takes.
 
-    The features are work.features[:cuts.n_drawn], drawn in this order. In the first half of
-    work.cells are rows on the left of each cut of numbers as uint32_t, by end, class and column: up
-    to cuts.last and, for columns of few categories, up to each of the codes after it, which is 0
-    there. `of_categories` is the second half, for rows of categories that are counted by code.
+    In the first half of work.cells are rows on the left of each cut of numbers as uint32_t, by end,
+    class and place: up to cuts.last and, for columns of few categories, up to each of the codes
+    after it, which is 0 there. `of_categories` is the second half, for rows of categories that are
+    counted by code.
     """
     cdef Workspace* work = search.work
-    cdef const row_t* rows = work.rows + search.start
-    cdef const uint8_t* codes = search.candidates.row_codes
-    cdef int32_t width = search.candidates.row_width
-    cdef int64_t n_counts = <int64_t> work.n_classes * width
+    cdef int64_t n_counts = <int64_t> work.n_classes * _read_width(search)
     cdef uint32_t* counts = <uint32_t*> work.cells
     cdef const double* values
     cdef uint8_t low, high
-    cdef int32_t i, feature
-    cuts.n_drawn = min(search.limits.max_features, search.table.n_features)
-    memset(cuts.last, 0, width)
-    for i in range(cuts.n_drawn):
-        feature = draw_feature(work.features, i, search.table.n_features, random_state)
-        cuts.word[feature] = next_word(random_state)
-        cuts.threshold[feature] = INFINITY
-    _plan_counts(search, cuts)
+    cdef int32_t i, feature, place
+    draw_columns(search, random_state, drawn, cuts.word)
+    memset(cuts.last, 0, drawn.width)
+    for i in range(drawn.n_drawn):
+        cuts.threshold[drawn.place[i]] = INFINITY
+    _plan_counts(search, drawn, cuts)
     if cuts.has_numbers:
-        find_code_ranges(codes, width, rows, search.n_rows, cuts.low, cuts.high)
-        for i in range(cuts.n_drawn):
+        find_ranges(search, drawn)
+        for i in range(drawn.n_drawn):
             feature = work.features[i]
-            low = cuts.low[feature]
-            high = cuts.high[feature]
+            place = drawn.place[i]
+            low = drawn.low[place]
+            high = drawn.high[place]
             if low < high and not search.table.is_categorical[feature]:
                 values = <const double*> search.candidates.values[feature]
-                cuts.threshold[feature] = value_between(
-                    values[low], values[high], cuts.word[feature]
-                )
-                cuts.last[feature] = <uint8_t> last_at_most(
-                    values, low, high - 1, cuts.threshold[feature]
+                cuts.threshold[place] = value_between(values[low], values[high], cuts.word[place])
+                cuts.last[place] = <uint8_t> last_at_most(
+                    values, low, high - 1, cuts.threshold[place]
                 )
     if cuts.n_ends > 0:
         count_codes_up_to(
-            codes, width, rows, work.classes + search.start, search.n_rows, cuts.last, cuts.n_ends,
-            n_counts, <uint8_t*> (counts + cuts.n_ends * n_counts), counts,
+            drawn.codes, drawn.width, drawn.rows, work.classes + search.start, search.n_rows,
+            cuts.last, cuts.n_ends, n_counts, <uint8_t*> (counts + cuts.n_ends * n_counts), counts,
         )
     if cuts.n_counted > 0:
         _count_by_code(search, cuts, of_categories)
@@ -167,7 +240,7 @@ cdef inline void _take_few_categories(
     const NodeSearch* search, int32_t feature, count_t* own
 ) noexcept nogil:
     """The rows of a column of few categories by code and class, from those up to each code."""
-    cdef int32_t width = search.candidates.row_width
+    cdef int32_t width = search.table.row_width
     cdef int32_t n_classes = search.work.n_classes
     cdef code_t last = search.table.n_codes[feature] - 1
     cdef const count_t* node_counts = <const count_t*> search.work.node_counts

@@ -9,7 +9,8 @@ from libc.string cimport memcpy, memset
 from lacforest._tree.keys cimport bit_length
 from lacforest._tree.sets cimport GrowingSets
 from lacforest._tree.types cimport (
-    N_CELLS, CategoryScratch, Node, ScoredCategory, Slice, class_t, code_t, row_t
+    MOST_COPIED_ROWS, MOST_ROW_CODES, N_CELLS, CategoryScratch, Node, ScoredCategory, Slice,
+    class_t, code_t, row_t
 )
 
 import numpy as np
@@ -226,6 +227,7 @@ cdef class Scratch:
             n_rows * max(key_bytes, <int64_t> (sizeof(row_t) + sizeof(class_t)))
         )
         self.work.cells = <uint64_t*> malloc(N_CELLS * sizeof(uint64_t))
+        self.work.drawn_codes = <uint8_t*> malloc(MOST_COPIED_ROWS * MOST_ROW_CODES)
         self.work.node_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
         self.work.left_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
         self.work.missing_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
@@ -233,8 +235,9 @@ cdef class Scratch:
         self.work.features = <int32_t*> malloc(n_features * sizeof(int32_t))
         if not (
             self.work.rows and self.work.classes and self.work.keys and self.work.spare
-            and self.work.cells and self.work.node_counts and self.work.left_counts
-            and self.work.missing_counts and self.work.rows_per_weight and self.work.features
+            and self.work.cells and self.work.drawn_codes and self.work.node_counts
+            and self.work.left_counts and self.work.missing_counts
+            and self.work.rows_per_weight and self.work.features
         ):
             raise MemoryError(f"no memory to grow a tree on {n_rows} rows")
         memset(self.work.left_counts, 0, n_classes * sizeof(uint64_t))
@@ -283,6 +286,7 @@ cdef class Scratch:
         free(self.work.keys)
         free(self.work.spare)
         free(self.work.cells)
+        free(self.work.drawn_codes)
         free(self.work.node_counts)
         free(self.work.left_counts)
         free(self.work.missing_counts)

@@ -17,7 +17,7 @@ from lacforest._input.labels import make_labels
 from lacforest._input.parameters import is_real
 from lacforest._input.tables import RowStack
 from lacforest._input.training_data import RowTotals, TrainingRows, WeightGroups
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.classes import Labels
 from lacforest.dask.engine import Engine, same
 from lacforest.dask.facts import (

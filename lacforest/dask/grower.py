@@ -15,8 +15,8 @@ from lacforest._growing.run import CollectedTrees, join_trees
 from lacforest._growing.soft_labels import NewShares
 from lacforest._growing.tree_grower import TreeGrower
 from lacforest._model.arrays import ForestArrays
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.criterion import AugmentedGiniCriterion
-from lacforest._tree.ranks import CodedColumns
 from lacforest._utils.threads import spans
 from lacforest.dask.engine import Engine, Handle
 from lacforest.dask.selection import mark_highest

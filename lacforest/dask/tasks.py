@@ -18,8 +18,8 @@ from lacforest._growing.steps import freeze
 from lacforest._input.tables import RowStack
 from lacforest._input.training_data import RowTotals, TrainingRows
 from lacforest._model.arrays import ForestArrays
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.criterion import AugmentedGiniCriterion
-from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.row_hash import sample_rows
 from lacforest._utils.array_size import ArraySize
 from lacforest.dask.facts import Numbers

@@ -18,7 +18,7 @@ from lacforest._input.labels import check_weight
 from lacforest._input.parameters import check_int, check_level, check_n_jobs
 from lacforest._input.tables import RowStack, by_column, check_training_table, check_unlabeled_table
 from lacforest._input.training_data import code_categories
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.frames import column_names
 from lacforest.mixture._cross_fit import check_scorer, cross_fit_scores
 from lacforest.mixture._forest_scores import forest_scores

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from lacforest._coding.coded_table import CodedTable
 from lacforest._input.training_data import TrainingRows
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.criterion import GiniCriterion
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.out_of_bag import out_of_bag_sums
-from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.workspace import ScratchPool, StopSignal
 from lacforest._utils.progress import tell
 from lacforest._utils.threads import in_threads, spans

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from lacforest._input.parameters import check_int, is_real
 from lacforest._input.tables import RowStack
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._kernel_mean import KernelMean
 from lacforest.mixture._score_table import Scores, ScoreTable

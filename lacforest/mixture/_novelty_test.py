@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest.mixture._forest_scores import half_scores
 
 # Shares of the rows of a half with the highest scores, among which unlabelled rows are counted. Few

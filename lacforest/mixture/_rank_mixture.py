@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.findings import FALSE_ALARMS
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._beta_mixture import (

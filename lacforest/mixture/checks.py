@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from lacforest._tree.ranks import CodedColumns
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._utils.findings import FALSE_ALARMS, Finding
 from lacforest.mixture._base import ThetaEstimator
 from lacforest.mixture._best_bin import best_bin

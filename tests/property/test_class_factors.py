@@ -8,9 +8,9 @@ from reference.criterion import Totals
 from reference.split import AugmentedRule, GiniRule
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
-from lacforest._tree.ranks import CodedColumns, ColumnValues
 from lacforest._tree.workspace import CODED_NODE, ScratchPool, StopSignal
 
 N_KNOWN = 2

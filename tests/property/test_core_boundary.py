@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
-from lacforest._tree.ranks import (
-    CodedColumns,
-    ColumnValues,
-)
 from lacforest._tree.workspace import (
     CODED_NODE,
     NODE,

@@ -12,12 +12,7 @@ from lacforest._tree.predict import (
     add_probabilities,
     find_leaves,
 )
-from lacforest._tree.ranks import (
-    assign_thresholds,
-    code_thresholds,
-    nodes_by_feature,
-    rank_codes,
-)
+from lacforest._tree.ranks import assign_thresholds, code_thresholds, nodes_by_feature, rank_codes
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, split_terms
 from lacforest._tree.workspace import NODE

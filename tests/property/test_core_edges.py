@@ -8,10 +8,10 @@ from numpy.testing import assert_array_equal
 from test_core_boundary import columns, explored_tree
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.predict import add_coded_values, find_leaves
-from lacforest._tree.ranks import CodedColumns, ColumnValues
 from lacforest._tree.workspace import NODE, ScratchPool, StopSignal
 
 # ---------------------------------------------------------------------------- prediction

@@ -17,19 +17,13 @@ import lacforest._tree
 from lacforest import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree import predict, row_hash
 from lacforest._tree.bins import bin_codes, few_distinct, move_to_edges
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.criterion import augmented_proportions
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
 from lacforest._tree.keys import sorted_keys
 from lacforest._tree.out_of_bag import out_of_bag_sums
-from lacforest._tree.ranks import (
-    CodedColumns,
-    ColumnValues,
-    assign_thresholds,
-    code_thresholds,
-    nodes_by_feature,
-    rank_codes,
-)
+from lacforest._tree.ranks import assign_thresholds, code_thresholds, nodes_by_feature, rank_codes
 from lacforest._tree.sets import CategorySets
 from lacforest._tree.shap import add_shap_values
 from lacforest._tree.shap_terms import TERM_NODE, rank_column, split_terms

@@ -13,10 +13,10 @@ from strategies import problems, seeds
 from lacforest import LACExtraTreesClassifier
 from lacforest._growing.plan import RowSample
 from lacforest._growing.soft_labels import SoftLabels
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
-from lacforest._tree.ranks import CodedColumns, ColumnValues
 from lacforest._tree.row_hash import classes_at, row_shares, row_words, sample_rows
 from lacforest._tree.workspace import ScratchPool, StopSignal
 

@@ -21,9 +21,9 @@ from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._growing.plan import TreePlan, TreeShape
 from lacforest._input.tables import RowStack
 from lacforest._input.training_data import TrainingRows
+from lacforest._tree.coded_columns import CodedColumns
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
-from lacforest._tree.ranks import CodedColumns
 from lacforest._tree.workspace import CODED_NODE, ScratchPool, StopSignal
 
 several = settings(max_examples=100)

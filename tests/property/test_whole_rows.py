@@ -1,4 +1,4 @@
-"""Random cuts searched by whole rows of codes are those searched column by column."""
+"""Cuts searched by whole rows of codes are those searched column by column."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from lacforest import AugmentedGiniCriterion, GiniCriterion
+from lacforest._tree.coded_columns import CodedColumns, ColumnValues
 from lacforest._tree.grower import grow_trees
 from lacforest._tree.growth import GrowthRules, GrowthTable, TreeLimits
-from lacforest._tree.ranks import CodedColumns, ColumnValues
 from lacforest._tree.workspace import ScratchPool, StopSignal
 
 
@@ -26,12 +26,39 @@ def random_columns(rng, n_rows, n_features, most_codes=256, categorical=0.0):
 
 
 def grow(columns, values, criterion, limits, classes, n_classes):
-    rules = GrowthRules.with_random_cuts(criterion, limits, values)
+    """Three trees; by one random cut of each drawn column, or by every cut where values is None."""
+    limits = TreeLimits(**limits)
+    if values is None:
+        rules = GrowthRules(criterion, limits)
+    else:
+        rules = GrowthRules.with_random_cuts(criterion, limits, ColumnValues(values))
     n_rows = len(classes)
     n_labeled = n_rows - int((classes == n_classes - 1).sum())
     table = GrowthTable(columns, classes, np.ones(n_rows, np.uint8), n_labeled, n_classes)
     seeds = np.arange(1, 4, dtype=np.uint64) * 104729
     return grow_trees(table, rules, seeds, None, None, StopSignal(), ScratchPool())
+
+
+def check_rows_change_nothing(columns, values, criterion, limits, classes, n_classes):
+    """The trees are the same before and after the columns are copied row by row."""
+    rest = (values, criterion, limits, classes, n_classes)
+    by_columns = grow(columns, *rest)
+    columns.copy_rows(limits["max_features"], values is not None)
+    by_rows = grow(columns, *rest)
+    for one, other in zip(by_columns, by_rows, strict=True):
+        assert_array_equal(one.nodes, other.nodes)
+        assert_array_equal(one.sets, other.sets)
+        assert_array_equal(one.impure, other.impure)
+        assert_array_equal(one.decrease, other.decrease)
+    return by_rows
+
+
+def random_classes(rng, n_rows, n_classes):
+    """Most rows are unlabelled: a counter of one byte would overflow."""
+    classes = np.where(rng.random(n_rows) < 0.2, rng.integers(0, n_classes, n_rows), n_classes - 1)
+    classes = np.sort(classes).astype(np.uint16)
+    classes[0] = 0
+    return classes
 
 
 @settings(max_examples=150)
@@ -48,60 +75,115 @@ def test_whole_rows_give_the_same_trees(seed, n_rows, n_features, augmented, dra
     most_codes = int(rng.choice([2, 3, 9, 256]))
     columns, values = random_columns(rng, n_rows, n_features, most_codes, categorical)
     n_classes = int(rng.integers(2, 7))
-    # Few rows outside of one class: a counter of one byte would overflow.
-    classes = np.where(rng.random(n_rows) < 0.2, rng.integers(0, n_classes, n_rows), n_classes - 1)
-    classes = np.sort(classes).astype(np.uint16)
-    classes[0] = 0
     criterion = AugmentedGiniCriterion(0.5, n_rows, n_rows) if augmented else GiniCriterion()
-    limits = TreeLimits(
-        max_features=int(rng.integers(1, n_features + 1)),
-        min_leaf=int(rng.integers(1, 4)),
-        draw_until_feasible=draws_on,
-    )
+    limits = {
+        "max_features": int(rng.integers(1, n_features + 1)),
+        "min_leaf": int(rng.integers(1, 4)),
+        "draw_until_feasible": draws_on,
+    }
+    classes = random_classes(rng, n_rows, n_classes)
+    check_rows_change_nothing(columns, values, criterion, limits, classes, n_classes)
+
+
+@settings(max_examples=80)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.one_of(st.integers(2, 60), st.sampled_from([255, 256, 1023, 1024, 1025, 2300])),
+    n_features=st.sampled_from([65, 80, 81, 130]),
+    n_drawn=st.one_of(st.integers(1, 18), st.sampled_from([32, 63, 64])),
+    are_random=st.booleans(),
+    augmented=st.booleans(),
+    draws_on=st.booleans(),
+)
+def test_copied_codes_of_drawn_columns_give_the_same_trees(
+    seed, n_rows, n_features, n_drawn, are_random, augmented, draws_on
+):
+    rng = np.random.default_rng(seed)
+    most_codes = int(rng.choice([2, 5, 256]))
+    columns, values = random_columns(rng, n_rows, n_features, most_codes)
+    n_classes = int(rng.integers(2, 7))
+    criterion = AugmentedGiniCriterion(0.5, n_rows, n_rows) if augmented else GiniCriterion()
+    limits = {
+        "max_features": n_drawn,
+        "min_leaf": int(rng.integers(1, 4)),
+        "draw_until_feasible": draws_on,
+    }
+    classes = random_classes(rng, n_rows, n_classes)
     rest = (criterion, limits, classes, n_classes)
-    by_columns = grow(columns, ColumnValues(values), *rest)
-    by_rows = grow(columns, ColumnValues(values, columns), *rest)
-    for one, other in zip(by_columns, by_rows, strict=True):
-        assert_array_equal(one.nodes, other.nodes)
-        assert_array_equal(one.sets, other.sets)
-        assert_array_equal(one.impure, other.impure)
-        assert_array_equal(one.decrease, other.decrease)
+    check_rows_change_nothing(columns, values if are_random else None, *rest)
+    assert columns.rows is not None
 
 
-def test_rows_of_other_columns_are_refused():
-    rng = np.random.default_rng(0)
-    columns, values = random_columns(rng, 20, 3)
-    same_codes = CodedColumns(columns.columns, columns.n_codes, columns.has_missing)
-    classes = np.repeat([0, 1], 10).astype(np.uint16)
-    made_with = ColumnValues(values, columns)
-    rest = (GiniCriterion(), TreeLimits(max_features=2), classes, 2)
-    assert len(grow(columns, made_with, *rest)) == 3
-    with pytest.raises(ValueError, match="with the columns that they were made with"):
-        grow(same_codes, made_with, *rest)
-    with pytest.raises(ValueError, match="one value per code"):
-        ColumnValues(values[:2], columns)
+@pytest.mark.parametrize("n_features", [3, 16, 17, 64, 100])
+def test_rows_hold_the_columns_and_zeros_behind_them(n_features):
+    columns, _ = random_columns(np.random.default_rng(3), 300, n_features)
+    columns.copy_rows(8, True)
+    assert columns.rows.shape == (300, -(-n_features // 16) * 16)
+    assert_array_equal(columns.rows[:, :n_features], np.stack(columns.columns, axis=1))
+    assert (columns.rows[:, n_features:] == 0).all()
+    first = columns.rows
+    columns.copy_rows(8, False)
+    assert columns.rows is first
 
 
-@pytest.mark.parametrize("reason", ["65 columns", "two bytes", "missing", "many categories"])
-def test_tables_without_whole_rows(reason):
-    """They are searched by columns: the trees are the same with and without the columns."""
-    rng = np.random.default_rng(1)
-    columns, values = random_columns(rng, 50, 65 if reason == "65 columns" else 3)
+def special_columns(rng, reason):
+    """Columns that rows of codes are not made for."""
+    columns, values = random_columns(rng, 50, 70 if "of 70" in reason else 3)
+    codes, has_missing, flags = list(columns.columns), columns.has_missing, None
     if reason == "two bytes":
-        codes = [column.astype(np.uint16) for column in columns.columns]
-        columns = CodedColumns(codes, columns.n_codes, columns.has_missing)
+        codes = [column.astype(np.uint16) for column in codes]
     if reason == "missing":
-        codes = [column.copy() for column in columns.columns]
+        codes[1] = codes[1].copy()
         codes[1][::5] = columns.n_codes[1]
-        columns = CodedColumns(codes, columns.n_codes, [0, 1, 0])
+        has_missing = [0, 1, 0]
     if reason == "many categories":
         assert (columns.n_codes > 16).all()
-        columns = CodedColumns(columns.columns, columns.n_codes, columns.has_missing, [0, 1, 1])
+        flags = [0, 1, 1]
+    if reason == "a category of 70":
+        flags = np.arange(70) == 3
+    return CodedColumns(codes, columns.n_codes, has_missing, flags), values
+
+
+@pytest.mark.parametrize("are_random", [True, False])
+@pytest.mark.parametrize(
+    "reason", ["two bytes", "missing", "many categories", "a category of 70", "65 drawn of 70"]
+)
+def test_tables_without_whole_rows(reason, are_random):
+    rng = np.random.default_rng(1)
+    columns, values = special_columns(rng, reason)
+    n_drawn = 65 if reason == "65 drawn of 70" else 3
     classes = np.sort(rng.integers(0, 3, 50)).astype(np.uint16)
-    rest = (GiniCriterion(), TreeLimits(max_features=3), classes, 3)
-    by_columns = grow(columns, ColumnValues(values), *rest)
-    with_columns = grow(columns, ColumnValues(values, columns), *rest)
-    for one, other in zip(by_columns, with_columns, strict=True):
+    rest = (GiniCriterion(), {"max_features": n_drawn}, classes, 3)
+    trees = check_rows_change_nothing(columns, values if are_random else None, *rest)
+    assert columns.rows is None
+    if "categor" not in reason:
+        assert sum(len(tree.sets) for tree in trees) == 0
+
+
+def test_every_cut_of_few_columns_is_searched_by_columns():
+    columns, _ = random_columns(np.random.default_rng(1), 50, 64)
+    columns.copy_rows(8, False)
+    assert columns.rows is None
+
+
+def test_rows_made_for_random_cuts_do_not_change_every_cut():
+    rng = np.random.default_rng(4)
+    columns, _ = random_columns(rng, 200, 12)
+    classes = random_classes(rng, 200, 4)
+    rest = (GiniCriterion(), {"max_features": 3}, classes, 4)
+    before = grow(columns, None, *rest)
+    columns.copy_rows(3, True)
+    assert columns.rows is not None
+    for one, other in zip(before, grow(columns, None, *rest), strict=True):
         assert_array_equal(one.nodes, other.nodes)
-        assert_array_equal(one.sets, other.sets)
-    assert (sum(len(tree.sets) for tree in with_columns) > 0) == (reason == "many categories")
+
+
+def test_more_columns_may_be_drawn_than_rows_were_copied_for():
+    rng = np.random.default_rng(5)
+    columns, values = random_columns(rng, 200, 70)
+    classes = random_classes(rng, 200, 4)
+    rest = (GiniCriterion(), {"max_features": 70}, classes, 4)
+    before = grow(columns, values, *rest)
+    columns.copy_rows(8, True)
+    for one, other in zip(before, grow(columns, values, *rest), strict=True):
+        assert_array_equal(one.nodes, other.nodes)

@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 
 from lacforest._coding.coded_table import code_table
 from lacforest._input.tables import RowStack
-from lacforest._tree.ranks import CodedColumns, assign_thresholds, rank_codes
+from lacforest._tree.coded_columns import CodedColumns
+from lacforest._tree.ranks import assign_thresholds, rank_codes
 from lacforest._tree.workspace import CODED_NODE, NODE
 
 LARGEST = float(np.finfo(np.float64).max)
