@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 
-from lacforest._tree.types cimport MOST_ROW_CODES, code_t
+from lacforest._tree.types cimport MOST_DRAWN_CODES, MOST_ROW_CODES, code_t
 
 import numpy as np
 
@@ -66,7 +66,7 @@ cdef class CodedColumns:
 
         It does where all codes have one byte and no value is missing: for random cuts with up to 64
         columns, unless most of these have many categories; for any cuts with more columns, if none
-        is categorical and up to 64 are drawn.
+        is categorical and up to 128 are drawn.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ cdef class CodedColumns:
         if self.rows is not None or self.has_missing.any() or (self._widths > 1).any():
             return
         if self.table.n_features > MOST_ROW_CODES:
-            pays = n_drawn <= MOST_ROW_CODES and not self.is_categorical.any()
+            pays = n_drawn <= MOST_DRAWN_CODES and not self.is_categorical.any()
         else:
             have_many = self.is_categorical & (self.n_codes > MOST_CATEGORIES)
             pays = are_random and have_many.mean() <= 0.5

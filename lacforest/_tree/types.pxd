@@ -59,6 +59,7 @@ cdef enum:
 cdef enum:
     N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
     MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
+    MOST_DRAWN_CODES = 128   # most columns of which codes are copied
     MOST_COPIED_ROWS = 1024  # of a node, whose codes in drawn columns are copied together
     FEW_CATEGORIES = 3       # of a column, whose rows are counted together with other columns
 
@@ -126,9 +127,9 @@ cdef struct DrawnRows:    # Codes of a node's rows in drawn columns, by row; see
     const row_t* rows            # of codes; NULL = one after the other
     int32_t width                # bytes of a row
     int32_t n_drawn
-    int32_t[MOST_ROW_CODES] place    # of each drawn column in a row
-    uint8_t[MOST_ROW_CODES] low      # by place: codes of the node's rows
-    uint8_t[MOST_ROW_CODES] high
+    int32_t[MOST_DRAWN_CODES] place    # of each drawn column in a row
+    uint8_t[MOST_DRAWN_CODES] low      # by place: codes of the node's rows
+    uint8_t[MOST_DRAWN_CODES] high
 
 
 cdef struct RowCuts:    # One random cut of each drawn column, by place
@@ -136,11 +137,11 @@ cdef struct RowCuts:    # One random cut of each drawn column, by place
     bint has_numbers             # whether a drawn column holds numbers
     int32_t n_counted            # drawn columns whose rows are counted by category: their counts
     int32_t n_cells              # begin at first_cell, and there are n_cells in all
-    int32_t[MOST_ROW_CODES] counted
-    int32_t[MOST_ROW_CODES] first_cell
-    uint8_t[MOST_ROW_CODES] last     # last code that goes left
-    double[MOST_ROW_CODES] threshold
-    uint64_t[MOST_ROW_CODES] word    # what draws the cut
+    int32_t[MOST_DRAWN_CODES] counted
+    int32_t[MOST_DRAWN_CODES] first_cell
+    uint8_t[MOST_DRAWN_CODES] last     # last code that goes left
+    double[MOST_DRAWN_CODES] threshold
+    uint64_t[MOST_DRAWN_CODES] word    # what draws the cut
 
 
 cdef struct Split:
@@ -196,7 +197,7 @@ cdef struct Workspace:    # The scratch memory of one thread, reused from tree t
     uint64_t* keys               # one sort key per row: 4 bytes where counts are integers, else 8
     uint64_t* spare              # as many bytes as keys, and at least 6 per row
     uint64_t* cells              # N_CELLS counts
-    uint8_t* drawn_codes         # of up to MOST_COPIED_ROWS rows in up to MOST_ROW_CODES columns
+    uint8_t* drawn_codes         # of up to MOST_COPIED_ROWS rows in up to MOST_DRAWN_CODES columns
     uint64_t* node_counts        # counts of the node by class
     uint64_t* left_counts        # counts left of the cut by class; all zero between two searches
     uint64_t* missing_counts     # counts of the rows that miss the feature by class

@@ -16,9 +16,9 @@ from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport are_few_cells
 from lacforest._tree.types cimport (
-    FEW_CATEGORIES, MOST_COPIED_ROWS, MOST_ROW_CODES, N_CELLS, CodeRange, CodeTable, DrawnRows,
-    NodeSearch, RowCuts, Workspace, check, class_t, code_t, count_t, int32_t, int64_t, row_t,
-    uint8_t, uint32_t, uint64_t
+    FEW_CATEGORIES, MOST_COPIED_ROWS, MOST_DRAWN_CODES, MOST_ROW_CODES, N_CELLS, CodeRange,
+    CodeTable, DrawnRows, NodeSearch, RowCuts, Workspace, check, class_t, code_t, count_t, int32_t,
+    int64_t, row_t, uint8_t, uint32_t, uint64_t
 )
 
 cdef extern from "row_codes.h" nogil:
@@ -57,7 +57,7 @@ cdef inline bint reads_rows(const NodeSearch* search) noexcept nogil:
     if search.table.row_codes == NULL or search.n_rows < MIN_WHOLE_ROWS:
         return False
     if has_many_columns(search.table):
-        if search.n_rows > MOST_COPIED_ROWS or search.limits.max_features > MOST_ROW_CODES:
+        if search.n_rows > MOST_COPIED_ROWS or search.limits.max_features > MOST_DRAWN_CODES:
             return False
     elif not search.candidates.are_random:
         return False
@@ -84,7 +84,7 @@ cdef inline void draw_columns(
     cdef int32_t i, feature
     drawn.n_drawn = min(search.limits.max_features, table.n_features)
     drawn.width = _read_width(search)
-    check(drawn.n_drawn <= MOST_ROW_CODES)
+    check(drawn.n_drawn <= MOST_DRAWN_CODES)
     for i in range(drawn.n_drawn):
         feature = draw_feature(work.features, i, table.n_features, random_state)
         drawn.place[i] = i if has_many_columns(table) else feature

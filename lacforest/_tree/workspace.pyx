@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 from lacforest._tree.keys cimport bit_length
 from lacforest._tree.sets cimport GrowingSets
 from lacforest._tree.types cimport (
-    MOST_COPIED_ROWS, MOST_ROW_CODES, N_CELLS, CategoryScratch, Node, ScoredCategory, Slice,
+    MOST_COPIED_ROWS, MOST_DRAWN_CODES, N_CELLS, CategoryScratch, Node, ScoredCategory, Slice,
     class_t, code_t, row_t
 )
 
@@ -227,7 +227,7 @@ cdef class Scratch:
             n_rows * max(key_bytes, <int64_t> (sizeof(row_t) + sizeof(class_t)))
         )
         self.work.cells = <uint64_t*> malloc(N_CELLS * sizeof(uint64_t))
-        self.work.drawn_codes = <uint8_t*> malloc(MOST_COPIED_ROWS * MOST_ROW_CODES)
+        self.work.drawn_codes = <uint8_t*> malloc(MOST_COPIED_ROWS * MOST_DRAWN_CODES)
         self.work.node_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
         self.work.left_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))
         self.work.missing_counts = <uint64_t*> malloc(n_classes * sizeof(uint64_t))

@@ -89,8 +89,8 @@ def test_whole_rows_give_the_same_trees(seed, n_rows, n_features, augmented, dra
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_rows=st.one_of(st.integers(2, 60), st.sampled_from([255, 256, 1023, 1024, 1025, 2300])),
-    n_features=st.sampled_from([65, 80, 81, 130]),
-    n_drawn=st.one_of(st.integers(1, 18), st.sampled_from([32, 63, 64])),
+    n_features=st.sampled_from([65, 80, 81, 130, 200]),
+    n_drawn=st.one_of(st.integers(1, 18), st.sampled_from([32, 63, 64, 65, 127, 128])),
     are_random=st.booleans(),
     augmented=st.booleans(),
     draws_on=st.booleans(),
@@ -128,7 +128,7 @@ def test_rows_hold_the_columns_and_zeros_behind_them(n_features):
 
 def special_columns(rng, reason):
     """Columns that rows of codes are not made for."""
-    columns, values = random_columns(rng, 50, 70 if "of 70" in reason else 3)
+    columns, values = random_columns(rng, 50, 140 if "of 140" in reason else 3)
     codes, has_missing, flags = list(columns.columns), columns.has_missing, None
     if reason == "two bytes":
         codes = [column.astype(np.uint16) for column in codes]
@@ -139,19 +139,19 @@ def special_columns(rng, reason):
     if reason == "many categories":
         assert (columns.n_codes > 16).all()
         flags = [0, 1, 1]
-    if reason == "a category of 70":
-        flags = np.arange(70) == 3
+    if reason == "a category of 140":
+        flags = np.arange(140) == 3
     return CodedColumns(codes, columns.n_codes, has_missing, flags), values
 
 
 @pytest.mark.parametrize("are_random", [True, False])
 @pytest.mark.parametrize(
-    "reason", ["two bytes", "missing", "many categories", "a category of 70", "65 drawn of 70"]
+    "reason", ["two bytes", "missing", "many categories", "a category of 140", "129 drawn of 140"]
 )
 def test_tables_without_whole_rows(reason, are_random):
     rng = np.random.default_rng(1)
     columns, values = special_columns(rng, reason)
-    n_drawn = 65 if reason == "65 drawn of 70" else 3
+    n_drawn = 129 if reason == "129 drawn of 140" else 3
     classes = np.sort(rng.integers(0, 3, 50)).astype(np.uint16)
     rest = (GiniCriterion(), {"max_features": n_drawn}, classes, 3)
     trees = check_rows_change_nothing(columns, values if are_random else None, *rest)
@@ -180,9 +180,9 @@ def test_rows_made_for_random_cuts_do_not_change_every_cut():
 
 def test_more_columns_may_be_drawn_than_rows_were_copied_for():
     rng = np.random.default_rng(5)
-    columns, values = random_columns(rng, 200, 70)
+    columns, values = random_columns(rng, 200, 140)
     classes = random_classes(rng, 200, 4)
-    rest = (GiniCriterion(), {"max_features": 70}, classes, 4)
+    rest = (GiniCriterion(), {"max_features": 140}, classes, 4)
     before = grow(columns, values, *rest)
     columns.copy_rows(8, True)
     for one, other in zip(before, grow(columns, values, *rest), strict=True):
