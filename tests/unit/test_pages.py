@@ -53,3 +53,18 @@ def test_faults_are_found(tmp_path):
     problems = "\n".join(pages.problems_of(*pages.look(page, 390)))
     for part in ("text of 9 pixels (P: small)", "wider than the screen", "nothing.png", "oh no"):
         assert part in problems
+
+
+@pytest.mark.parametrize(("tag", "is_fault"), [("article", True), ("pre", False)])
+def test_text_to_the_right_of_the_screen(tmp_path, tag, is_fault):
+    """Code may scroll on a phone. An article that scrolls cannot be read line by line."""
+    inner = "<h1>title</h1>" if tag == "article" else ""
+    page = tmp_path / "page.html"
+    page.write_text(
+        f"<!doctype html><body><{tag} style='overflow-x:auto'>{inner}"
+        f"<p style='width:600px'>{'long ' * 20}</p></{tag}></body>"
+    )
+    seen, complaints = pages.look(page, 390)
+    assert seen["overflow"] <= 0
+    problems = pages.problems_of(seen, complaints)
+    assert [problem[:31] for problem in problems] == ["1 texts are cut off at the righ"] * is_fault
