@@ -3,8 +3,9 @@
     python tools/look_at_pages.py docs/_build/html/index.html report.html --shots FOLDER
 
 For every page, width and mode it prints what is wrong: complaints in the console, a page wider than
-the screen, text to the right of it, text below 11 pixels, and pictures that do not load. With --shots it also writes
-screenshots. A browser window cannot be as narrow as a phone, so pages are shown in a frame.
+the screen, text to the right of it, text below 11 pixels, and pictures that do not load. With
+--shots it also writes screenshots. A browser window cannot be as narrow as a phone, so pages are
+shown in a frame.
 """
 
 from __future__ import annotations
