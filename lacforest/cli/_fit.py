@@ -40,6 +40,7 @@ _HELD_OUT = 0.3
 # What warnings of the estimator say, and what the command calls it.
 _OF_PYTHON = {
     "X and X_unlabeled": "both tables",
+    " (inside a Pipeline mark rows by unlabeled_label=)": "",
     "pass it as theta": "give it by --theta",
     "drop these columns, or pass control=": "give them by --drop or, in Python, pass control=",
     "to blame: pass control=": "to blame: in Python, pass control=",
