@@ -108,6 +108,12 @@ def test_damaged_files(tmp_path, case):
         assert message in str(caught.value)
 
 
+def test_a_table_in_an_archive_whose_name_tells_no_format(tmp_path):
+    (tmp_path / "rows.zip").write_bytes(zipped(csv_bytes(), "rows"))
+    with pytest.raises(TableError, match=r"'rows' in .*rows\.zip: the name of a table must end"):
+        read_table(tmp_path / "rows.zip")
+
+
 def test_names_that_some_lines_lack(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"b": "x"}\n{"a": 2, "b": null}\n')
     found = read_table(tmp_path / "a.jsonl")
