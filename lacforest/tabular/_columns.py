@@ -82,7 +82,7 @@ def _is_text_and_other(values: Any) -> bool:
 
 def _kind_of_text(
     values: Any, where: str, name: str, advice: Advice
-) -> Literal["number", "text", "mixed"]:
+) -> Literal["number", "text", "date", "mixed"]:
     n_numbers = int(is_number(values).sum())
     if n_numbers:
         return "number" if n_numbers == len(values) else "mixed"
@@ -142,8 +142,11 @@ def as_text(values: Any) -> Any:
     return plain.map(text_of, na_action="ignore")
 
 
-def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
-    """A column of numbers as float64, with NaN for missing values."""
+def as_numbers(values: Any, name: str, source: str, or_else: str = "") -> NDArray[np.float64]:
+    """A column of numbers as float64, with NaN for missing values.
+
+    An error about infinite values ends with `or_else`.
+    """
     pandas = load_extra("pandas")
     if isinstance(values.dtype, pandas.CategoricalDtype):
         values = values.astype(object)
@@ -161,7 +164,7 @@ def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
     if len(infinite):
         raise TableError(
             f"column {name!r} of {source} contains infinite values ({_rows(infinite)}): replace "
-            "them"
+            f"them{or_else}"
         )
     return array
 

@@ -54,7 +54,11 @@ REFUSED = {
         "drop=['a']",
     ),
     "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, such as '1,5'"),
-    "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv contains infinite values (row 2)"),
+    "infinite": (
+        {"a": [1.0, np.inf]},
+        {},
+        "column 'a' of a.csv contains infinite values (row 2): replace them, or use drop=['a']",
+    ),
     "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no values"),
     "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop=['b']: neither a.csv nor b.csv has"),
     "text": ({"a": [1, 2]}, {"text": ["b"]}, "text=['b']: neither"),
