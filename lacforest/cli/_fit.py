@@ -270,7 +270,7 @@ def _fit_tables(given: argparse.Namespace, console: Console, forest: BaseLACFore
         )
     predicted = Counter()
     for place in groups[1]:
-        for piece in model.iter_file(place, encoding=given.encoding):
+        for piece in console.with_bar(model.iter_file(place, encoding=given.encoding)):
             predicted.update(model.predict(piece)["predicted_label"].tolist())
     return _Fitted(model, int(model.forest.n_labeled_), predicted)
 
