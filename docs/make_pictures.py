@@ -26,6 +26,8 @@ from lacforest.mixture import RankMixture, RatioCurveDisplay
 from lacforest.model_selection import make_augmented_split
 
 HERE = Path(__file__).parent / "_static"
+# Width of a phone, and how many pixels of a picture its screen has for one of the page.
+_PHONE, _SHARPNESS = 390, 1.5
 
 
 def ratio_curves() -> None:
@@ -53,15 +55,20 @@ def figure_1() -> None:
     gini.fit(toy.X_labeled, toy.y_labeled)
     augmented = LACForestClassifier(theta=toy.theta, min_samples_leaf=5, random_state=0)
     augmented.fit(toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
-    titles = ("Gini impurity", "augmented Gini impurity")
-    for axis, forest, title in zip(axes, (gini, augmented), titles, strict=True):
-        DecisionRegionDisplay.from_estimator(
-            forest, toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled, ax=axis
-        )
-        axis.set_title(title)
-    axes[1].set_ylabel("")
-    figure.savefig(HERE / "figure-1.png", dpi=110)
+    titles = ("plain random forest", "lacforest")
+    # Side by side, and one below the other for phones.
+    for shape, size, dpi, name in (
+        ((1, 2), (10, 4.2), 110, "figure-1"),
+        ((2, 1), (4.2, 6.6), 150, "figure-1-phone"),
+    ):
+        figure, axes = plt.subplots(*shape, figsize=size, layout="constrained", sharey=True)
+        for axis, forest, title in zip(axes, (gini, augmented), titles, strict=True):
+            DecisionRegionDisplay.from_estimator(
+                forest, toy.X_labeled, toy.y_labeled, X_unlabeled=toy.X_unlabeled, ax=axis
+            )
+            axis.set_title(title)
+        (axes[1].set_ylabel if shape == (1, 2) else axes[0].set_xlabel)("")
+        figure.savefig(HERE / f"{name}.png", dpi=dpi)
 
 
 def displays() -> None:
@@ -142,16 +149,29 @@ def report() -> None:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["lacforest", "demo"], cwd=folder, check=True, capture_output=True)
         page = Path(folder, "lacforest-demo", "report.html").as_uri()
-        for name, scheme in (("dark", 0), ("light", 1)):
-            options = (
-                "--headless",
-                "--no-sandbox",
-                "--hide-scrollbars",
-                f"--blink-settings=preferredColorScheme={scheme}",
-                "--window-size=1280,840",
-                f"--screenshot={HERE / f'report-{name}.png'}",
-            )
-            subprocess.run(["chromium", *options, page], check=True, capture_output=True)
+        # A window cannot be as narrow as a phone, a frame in it can.
+        narrow = Path(folder, "narrow.html")
+        style = f"border:0;width:{_PHONE}px;height:840px"
+        narrow.write_text(f'<body style="margin:0"><iframe src="{page}" style="{style}">')
+        for scheme, mode in enumerate(("dark", "light")):
+            _photograph(page, 1280, scheme, HERE / f"report-{mode}.png")
+            target = HERE / f"report-phone-{mode}.png"
+            _photograph(narrow.as_uri(), 500, scheme, target)
+            plt.imsave(target, plt.imread(target)[:, : int(_PHONE * _SHARPNESS)])
+
+
+def _photograph(address: str, width: int, scheme: int, target: Path) -> None:
+    sharpness = _SHARPNESS if width < 600 else 1
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--hide-scrollbars",
+        f"--blink-settings=preferredColorScheme={scheme}",
+        f"--window-size={width},840",
+        f"--force-device-scale-factor={sharpness}",
+        f"--screenshot={target}",
+    )
+    subprocess.run(["chromium", *options, address], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
     python tools/look_at_pages.py docs/_build/html/index.html report.html --shots FOLDER
 
 For every page, width and mode it prints what is wrong: complaints in the console, a page wider than
-the screen, text below 11 pixels, and pictures that do not load. With --shots it also writes
-screenshots. A browser window cannot be as narrow as a phone, so pages are shown in a frame.
+the screen, text to the right of it, text below 11 pixels, and pictures that do not load. With
+--shots it also writes screenshots. A browser window cannot be as narrow as a phone, so pages are
+shown in a frame.
 """
 
 from __future__ import annotations
@@ -33,21 +34,38 @@ _FRAME = """<!doctype html><html><body style="margin:0;background:#888">
 const frame = document.querySelector("iframe");
 frame.onload = () => setTimeout(() => {{
   const inside = frame.contentWindow, page = frame.contentDocument;
+  const name = element => element.tagName + ": " + element.textContent.trim().slice(0, 40);
   const shown = element => element.checkVisibility({{visibilityProperty: true}});
-  const sizes = [];
+  const sizes = [], texts = [];
   for (const element of page.body.querySelectorAll("*")) {{
     if (["SCRIPT", "STYLE", "NOSCRIPT", "SUP", "SUB"].includes(element.tagName)) continue;
     if (element.closest("math") || !shown(element)) continue;
     const own = [...element.childNodes].some(
       node => node.nodeType === 3 && node.textContent.trim());
     const size = parseFloat(inside.getComputedStyle(element).fontSize);
-    if (own) sizes.push([size, element.tagName + ": " + element.textContent.trim().slice(0, 40)]);
+    if (!own) continue;
+    sizes.push([size, name(element)]);
+    texts.push(element);
   }}
   sizes.sort((a, b) => a[0] - b[0]);
+  // Text beyond the right edge. Code and tables may scroll; what holds the title is the page.
+  const scrolls = element => !element.querySelector("h1")
+    && ["auto", "scroll"].includes(inside.getComputedStyle(element).overflowX);
+  const inScroller = element => {{
+    if (inside.getComputedStyle(element).textOverflow === "ellipsis") return true;
+    while (element && !scrolls(element)) element = element.parentElement;
+    return element !== null;
+  }};
+  const cut = texts.filter(element => {{
+    const range = page.createRange();
+    range.selectNodeContents(element);
+    return range.getBoundingClientRect().right > {width} + 1 && !inScroller(element);
+  }});
   const images = [...page.images].filter(shown);
   document.title = JSON.stringify({{
     overflow: page.documentElement.scrollWidth - {width},
     smallest: sizes.length ? sizes[0] : [99, ""],
+    cut: cut.map(name),
     broken: images.filter(image => image.naturalWidth === 0).map(image => image.src.slice(-60)),
     pictures: images.map(image => [image.clientWidth, image.naturalWidth]),
     ground: inside.getComputedStyle(page.body).backgroundColor,
@@ -120,6 +138,8 @@ def problems_of(seen: dict[str, Any], complaints: list[str]) -> list[str]:
     size, where = seen["smallest"]
     if size < SMALLEST:
         problems.append(f"text of {size:g} pixels ({where})")
+    if seen["cut"]:
+        problems.append(f"{len(seen['cut'])} texts are cut off at the right ({seen['cut'][0]})")
     return problems + [f"a picture does not load: {name}" for name in seen["broken"]]
 
 

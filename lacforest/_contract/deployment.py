@@ -236,8 +236,9 @@ def undetermined_message(theta: Theta, n_unlabeled: int) -> str | None:
     if theta.upper > 1.0 - least:
         return (
             f"{found}: all of the {n_unlabeled} unlabelled rows may be new. Check that X and "
-            "X_unlabeled have the same units, scaling and order of columns, and that known "
-            "classes do occur among unlabelled rows; if you know the share, pass it as theta."
+            "X_unlabeled have the same units, scaling and order of columns (inside a Pipeline mark "
+            "rows by unlabeled_label=), and that known classes do occur among unlabelled rows; if "
+            "you know the share, pass it as theta."
         )
     return None
 

@@ -27,11 +27,16 @@ DENSE_TABLE: dict[str, Any] = {"dtype": np.float64}
 
 
 _NOT_NUMBERS = ("str", "utf8", "categor", "enum", "date", "time", "duration", "binary", "list")
-_UNTRANSFORMED = (
-    "X_unlabeled does not look like X: {what}. A Pipeline transforms X, but not rows that are "
-    "passed as step__X_unlabeled=. Inside a Pipeline mark rows by unlabeled_label=; elsewhere "
-    "transform X_unlabeled in the same way as X."
+_IN_PIPELINES = (
+    "A Pipeline transforms X, but not rows that are passed as step__X_unlabeled=. Inside a "
+    "Pipeline mark rows by unlabeled_label="
 )
+_UNTRANSFORMED = (
+    f"X_unlabeled does not look like X: {{what}}. {_IN_PIPELINES}; elsewhere transform X_unlabeled "
+    "in the same way as X."
+)
+_ENCODING = "encode them first, for instance with sklearn.preprocessing.OrdinalEncoder"
+_AS_CATEGORIES = "or name columns of text in categorical_features"
 # Rows that are looked at; transformations show in few.
 _COMPARED_ROWS = 2_000
 # Share of unlabelled rows outside the range of labelled ones that makes a column foreign.
@@ -81,10 +86,9 @@ def reject_dask(estimator: Any, **tables: Any) -> None:
             )
 
 
-def reject_text(table: Any, name: str) -> None:
+def reject_text(table: Any, name: str, advice: str = _ENCODING) -> None:
     """Name the columns that are not numbers, before a conversion fails without naming them."""
     check_columns(table, name)
-    advice = "encode them first, for instance with sklearn.preprocessing.OrdinalEncoder"
     dtypes = getattr(table, "dtypes", None)
     columns = getattr(table, "columns", None)
     if columns is not None and dtypes is not None and not callable(columns):
@@ -116,7 +120,8 @@ def reject_text(table: Any, name: str) -> None:
 
 def check_training_table(estimator: Any, X: Any, options: dict[str, Any] = FOREST_TABLE) -> Any:
     """Check X of fit, and set n_features_in_ and feature_names_in_."""
-    reject_text(X, "X")
+    takes_categories = hasattr(estimator, "categorical_features")
+    reject_text(X, "X", f"{_ENCODING}, {_AS_CATEGORIES}" if takes_categories else _ENCODING)
     return validate_data(estimator, fill_masked(X), reset=True, **options)
 
 
@@ -175,7 +180,7 @@ def check_unlabeled_table(
     options: dict[str, Any] = FOREST_TABLE,
 ) -> Any:
     """Check X_unlabeled of fit, which has the columns of X."""
-    reject_text(X_unlabeled, "X_unlabeled")
+    reject_text(X_unlabeled, "X_unlabeled", f"encode them as in X. {_IN_PIPELINES}")
     X_unlabeled = fill_masked(X_unlabeled)
     shape = getattr(X_unlabeled, "shape", None)
     if (shape is not None and len(shape) >= 1 and shape[0] == 0) or (
@@ -212,6 +217,7 @@ def check_same_columns(
         raise ValueError(
             f"{source} has {table.shape[1]} features, but X has {n_features}: "
             "both must have the same columns"
+            + (f". {_IN_PIPELINES}." if source == "X_unlabeled" else "")
         )
     own_names = column_names(given)
     if names is not None and own_names is not None and names != own_names:

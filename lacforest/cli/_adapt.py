@@ -12,6 +12,7 @@ from lacforest.cli._batches import load_model, read_batch
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._output import check_output, writing
 from lacforest.cli._tables import find_tables
+from lacforest.tabular.places import joint_name
 
 _EXAMPLES = """\
 examples:
@@ -45,7 +46,8 @@ def run(given: argparse.Namespace) -> int:
     check_output(given.output, [given.model, *(place.path for place in places)])
     model = load_model(console, given)
     _, X = read_batch(console, given, model, places)
-    model.forest = model.forest.adapt(X, groups=model.groups)
+    with console.activity(f"estimating shares in {joint_name(places)}"):
+        model.forest = model.forest.adapt(X, groups=model.groups)
     batch = model.forest.adaptation_
     assert batch is not None
     notes = [*model.notes]

@@ -40,6 +40,7 @@ _HELD_OUT = 0.3
 # What warnings of the estimator say, and what the command calls it.
 _OF_PYTHON = {
     "X and X_unlabeled": "both tables",
+    " (inside a Pipeline mark rows by unlabeled_label=)": "",
     "pass it as theta": "give it by --theta",
     "drop these columns, or pass control=": "give them by --drop or, in Python, pass control=",
     "to blame: pass control=": "to blame: in Python, pass control=",
@@ -269,7 +270,7 @@ def _fit_tables(given: argparse.Namespace, console: Console, forest: BaseLACFore
         )
     predicted = Counter()
     for place in groups[1]:
-        for piece in model.iter_file(place, encoding=given.encoding):
+        for piece in console.with_bar(model.iter_file(place, encoding=given.encoding)):
             predicted.update(model.predict(piece)["predicted_label"].tolist())
     return _Fitted(model, int(model.forest.n_labeled_), predicted)
 

@@ -82,7 +82,8 @@ def run(given: argparse.Namespace) -> int:
         check_output(given.save, inputs)
     model = load_model(console, given)
     frame, X = read_batch(console, given, model, places, given.keep)
-    is_new = model.forest.predict(X) == model.forest.new_label_
+    with console.activity(f"scoring {len(X):,} rows"):
+        is_new = model.forest.predict(X) == model.forest.new_label_
     if not is_new.any():
         raise TableError(f"no row of {joint_name(places)} is called new: there is nothing to group")
     rows, scores = np.flatnonzero(is_new), ranking_score(model.forest, X)
@@ -113,17 +114,19 @@ def _find(
     scores: NDArray[np.float64],
 ) -> NewClassGroups:
     n_groups: int | Literal["auto"] = "auto" if given.n_groups is None else given.n_groups
+    activity = f"grouping {len(X):,} rows"
     if model.groups is not None:
         model.groups.set_params(n_groups=n_groups)
-        return model.groups.update(X, scores)
+        with console.activity(activity):
+            return model.groups.update(X, scores)
     if not places:
         raise TableError(
             f"{given.model} has no groups yet: give the labelled rows of its fit by --labelled"
         )
     X_labeled, y_labeled = read_labelled(console, given, model, places)
-    return NewClassGroups(n_groups).fit(
-        X, X_labeled=X_labeled, y_labeled=y_labeled.astype(str), score=scores
-    )
+    groups = NewClassGroups(n_groups)
+    with console.activity(activity):
+        return groups.fit(X, X_labeled=X_labeled, y_labeled=y_labeled.astype(str), score=scores)
 
 
 def _write(

@@ -87,7 +87,8 @@ def _watch(console: Console, given: argparse.Namespace, batches: Sequence[Place]
             lines.append((name, "in the history already"))
             continue
         _, X = read_batch(console, given, model, [place])
-        batch = model.forest.adapt(X, groups=model.groups).adaptation_
+        with console.activity(f"estimating shares in {name}"):
+            batch = model.forest.adapt(X, groups=model.groups).adaptation_
         assert batch is not None
         found.append({"table": name} | batch_facts(batch))
         told = [f"{topic}: {text}" for topic, text in batch_lines(batch)[1:]]

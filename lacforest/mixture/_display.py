@@ -117,7 +117,7 @@ class RatioCurveDisplay:
         ax.set(
             xlim=(0, 1),
             ylim=(0, max(1.1, min(1.5, 1.1 * float(self.ratio[self.x > 0.02].max(initial=1.0))))),
-            xlabel="share of labelled rows that look at least as known",
+            xlabel="share of labelled rows, most known first",
             ylabel="unlabelled share / labelled share",
         )
         add_legend(ax, "upper right")

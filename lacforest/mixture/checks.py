@@ -214,6 +214,7 @@ def _fit(estimator: RankMixture, shared: float) -> Finding:
             "labelled rows; theta is then too high. Compare the shares of classes and sources "
             "with those in deployment.",
         )
+    doubt = f"; below {_DOUBTFUL:g} they would not" if p_value < 0.05 else ""
     return Finding(
-        topic, "ok", f"among rows that look known, both tables agree (p = {p_value:.2g})."
+        topic, "ok", f"among rows that look known, both tables agree (p = {p_value:.2g}{doubt})."
     )

@@ -110,7 +110,7 @@ def write_report(
     ]
     page = Page(
         title=title,
-        lead=_lead(forest, is_new),
+        lead=_lead(forest, is_new) + _about_own_rows(X, training),
         cards=_cards(forest, is_new),
         sections=[section for section in sections if section is not None],
         foot=f"Made by lacforest {__version__}.",
@@ -127,6 +127,13 @@ def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
         f"{share}. An estimated {forest.theta_:.1%} of the unlabelled rows of the fit were new "
         f"(interval {low:.1%} to {high:.1%})."
     )
+
+
+def _about_own_rows(X: Any, training: tuple[Any, Any, Any] | None) -> str:
+    """A warning where the rows of the report are the unlabelled rows of the fit."""
+    if training is None or training[2] is not X:
+        return ""
+    return " These rows took part in the fit: they look more clearly known or new than later rows."
 
 
 def _shares(forest: BaseLACForest) -> Section | None:
@@ -186,8 +193,8 @@ def _checks(forest: BaseLACForest, diagnosis: ThetaReport | None) -> Section | N
     ]
     return Section(
         "How much is new, and can I believe it?",
-        text="Theta is the share of new rows among the unlabelled ones. What its estimate assumes "
-        "was checked; a small p means that chance is an unlikely explanation.",
+        text="Theta (θ) is the share of new rows among the unlabelled ones. What its estimate "
+        "assumes was checked; a small p means that chance is an unlikely explanation.",
         findings=told,
     )
 

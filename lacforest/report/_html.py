@@ -28,7 +28,7 @@ p { margin: .5rem 0; } .soft { color: var(--soft); }
 .card b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; }
 .card span { color: var(--soft); font-size: .85rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; flex: 1 1 20rem; min-width: min(20rem, 100%); max-width: 36rem;
+figure { margin: 0; flex: 1 1 20rem; min-width: min(20rem, 100%); max-width: 37rem;
   background: var(--card); border-radius: .6rem; padding: .75rem; }
 figure img { display: block; width: 100%; height: auto; }
 /* Four pictures stand two by two, so that none is left over in a row of its own. */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._csv import TRUTH
-from lacforest.tabular._dates import ELAPSED, as_stamps, part_of
+from lacforest.tabular._dates import ELAPSED, as_stamps, find_dates, part_of
 from lacforest.tabular.errors import Advice, TableError
 from lacforest.tabular.kinds import Coding, Kind
 
@@ -62,7 +63,7 @@ def find_kind(values: Any, name: str, source: str, advice: Advice) -> Kind | Lit
         return "number"
     if kind in _DATES:
         return "date"
-    if kind == "string" or (kind in _MIXED and _is_text_and_numbers(values)):
+    if kind == "string" or (kind in _MIXED and _is_text_and_other(values)):
         return _kind_of_text(as_text(values), f"column {name!r} of {source}", name, advice)
     raise TableError(
         f"column {name!r} of {source} contains values of several types or of an unsupported one, "
@@ -71,15 +72,17 @@ def find_kind(values: Any, name: str, source: str, advice: Advice) -> Kind | Lit
     )
 
 
-def _is_text_and_numbers(values: Any) -> bool:
+def _is_text_and_other(values: Any) -> bool:
+    """Whether texts stand beside numbers, or beside dates as where files are joined."""
+    types = {type(value) for value in values}
     return all(
-        isinstance(value, str | int | float) and not isinstance(value, bool) for value in values
-    )
+        issubclass(own, str | int | float) and not issubclass(own, bool) for own in types
+    ) or all(issubclass(own, str | date) for own in types)
 
 
 def _kind_of_text(
     values: Any, where: str, name: str, advice: Advice
-) -> Literal["number", "text", "mixed"]:
+) -> Literal["number", "text", "date", "mixed"]:
     n_numbers = int(is_number(values).sum())
     if n_numbers:
         return "number" if n_numbers == len(values) else "mixed"
@@ -88,7 +91,28 @@ def _kind_of_text(
             f"{where} contains numbers with a decimal comma, such as {values.iloc[0]!r}: use a "
             f"decimal point, or {advice.option('text', name)}, or {advice.option('drop', name)}"
         )
-    return "text"
+    return "date" if _has_dates(values, where, name, advice) else "text"
+
+
+def _has_dates(values: Any, where: str, name: str, advice: Advice) -> bool:
+    """Whether all texts are dates; dates that cannot be read, and stray texts, are an error."""
+    is_date, is_unclear = find_dates(values)
+    if is_date.all():
+        return True
+    if 2 * (is_date | is_unclear).sum() <= len(values):
+        return False
+    others = f"or use {advice.option('text', name)}, or {advice.option('drop', name)}"
+    if is_unclear.any():
+        raise TableError(
+            f"{where} contains dates such as {str(values[is_unclear].iloc[0])!r}, from which day "
+            f"and month cannot be told for certain: write them as 2024-12-31, {others}"
+        )
+    stray = str(values[~is_date].iloc[0])
+    raise TableError(
+        f"{where} contains dates and text: {is_date.sum()} of {len(values)} values are dates or "
+        f"times, but {stray!r} is not. Correct it, or use {advice.option('missing', stray)}, "
+        f"{others}"
+    )
 
 
 def is_number(values: Any) -> NDArray[np.bool_]:
@@ -118,8 +142,11 @@ def as_text(values: Any) -> Any:
     return plain.map(text_of, na_action="ignore")
 
 
-def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
-    """A column of numbers as float64, with NaN for missing values."""
+def as_numbers(values: Any, name: str, source: str, or_else: str = "") -> NDArray[np.float64]:
+    """A column of numbers as float64, with NaN for missing values.
+
+    An error about infinite values ends with `or_else`.
+    """
     pandas = load_extra("pandas")
     if isinstance(values.dtype, pandas.CategoricalDtype):
         values = values.astype(object)
@@ -137,7 +164,7 @@ def as_numbers(values: Any, name: str, source: str) -> NDArray[np.float64]:
     if len(infinite):
         raise TableError(
             f"column {name!r} of {source} contains infinite values ({_rows(infinite)}): replace "
-            "them"
+            f"them{or_else}"
         )
     return array
 

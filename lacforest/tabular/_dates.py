@@ -15,12 +15,39 @@ from lacforest.tabular.errors import TableError
 HOUR, WEEKDAY, ELAPSED, LENGTH = "hour", "weekday", "elapsed", "days"
 PARTS = (HOUR, WEEKDAY, ELAPSED, LENGTH)
 _TIME_ONLY = r"\s*\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s*"
+_THEN_TIME = r"(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+# With dots the day comes first everywhere.
+_DAY_FIRST = r"(\d{1,2})\.(\d{1,2})\.(\d{4})"
+_DATE = rf"(?:\d{{4}}[-./]\d{{1,2}}[-./]\d{{1,2}}|{_DAY_FIRST}){_THEN_TIME}"
+# With slashes or dashes either may come first, and names of months are of one language.
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_UNCLEAR_DATE = (
+    rf"(?:\d{{1,2}}/\d{{1,2}}/\d{{2}}|\d{{1,2}}[/-]\d{{1,2}}[/-]\d{{4}}"
+    rf"|\d{{1,2}}\.?[ -]{_MONTH}[ -]\d{{4}}|{_MONTH} \d{{1,2}},? \d{{4}})(?:[ T,].*)?"
+)
+# Texts that show whether a column holds dates.
+_FIRST_TEXTS = 100
 
 
 def is_span(values: Any) -> bool:
     """Whether a column contains spans of time rather than points in time."""
     kind = load_extra("pandas").api.types.infer_dtype(values.dropna(), skipna=True)
     return str(kind).startswith("timedelta")
+
+
+def find_dates(texts: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which texts are dates or times that `as_stamps` reads, and which are dates of other forms.
+
+    Nothing is searched where none of the first texts is a date: columns are long, and few hold
+    dates.
+    """
+    masks = []
+    for pattern in (rf"(?:{_DATE}|{_TIME_ONLY})", _UNCLEAR_DATE):
+        found = np.zeros(len(texts), dtype=np.bool_)
+        if texts.iloc[:_FIRST_TEXTS].astype(str).str.fullmatch(pattern).any():
+            found = texts.astype(str).str.fullmatch(pattern).to_numpy(dtype=np.bool_)
+        masks.append(found)
+    return masks[0], masks[1]
 
 
 def as_stamps(values: Any, name: str, source: str) -> Any:
@@ -31,6 +58,7 @@ def as_stamps(values: Any, name: str, source: str) -> Any:
     texts = values.map(str, na_action="ignore").astype(object)
     is_time = texts.str.fullmatch(_TIME_ONLY, na=False)
     texts = texts.mask(is_time, "1970-01-01T" + texts.str.strip())
+    texts = texts.str.replace(f"^{_DAY_FIRST}", r"\3-\2-\1", regex=True)
     stamps = pandas.to_datetime(texts, format="ISO8601", utc=True, errors="coerce")
     wrong = np.flatnonzero(stamps.isna() & values.notna())
     if len(wrong):

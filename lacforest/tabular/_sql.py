@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from lacforest._utils.extras import MissingExtraError, load_extra
@@ -15,6 +16,7 @@ from lacforest.tabular.places import QueryPlace
 def _connected(place: QueryPlace) -> Iterator[tuple[Any, Any]]:
     """A connection and the statement to execute; the table's name stands for all of its rows."""
     sqlalchemy = load_extra("sqlalchemy", "sql")
+    _check_file(place)
     try:
         engine = sqlalchemy.create_engine(place.url, poolclass=sqlalchemy.pool.NullPool)
     except ModuleNotFoundError as error:
@@ -34,6 +36,15 @@ def _connected(place: QueryPlace) -> Iterator[tuple[Any, Any]]:
     except sqlalchemy.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         raise TableError(f"{place}: {reason}") from error
+
+
+def _check_file(place: QueryPlace) -> None:
+    """Refuse a file that is not there: SQLite would create it, without tables."""
+    path = place.url.database
+    if place.url.get_backend_name() != "sqlite" or not path or path == ":memory:":
+        return
+    if not path.startswith("file:") and not Path(path).exists():
+        raise TableError(f"{place}: there is no such file")
 
 
 def _table_of(place: QueryPlace) -> Any:

@@ -143,8 +143,9 @@ class Survey:
     # ------------------------------------------------------------------ columns of one kind
 
     def _check_numbers(self, name: str, pair: tuple[Any, Any]) -> Column | None:
+        or_else = f", or use {self.options.advice.option('drop', name)}"
         arrays = [
-            as_numbers(values, name, source)
+            as_numbers(values, name, source, or_else)
             for values, source in zip(pair, self.sources, strict=True)
         ]
         every = np.concatenate(arrays)

@@ -138,16 +138,18 @@ def _of_file(path: Path, name: str, like: str | None = None) -> Place:
     """A file; its name, or `like` in place of it, determines the format."""
     suffixes = [suffix.lower() for suffix in Path(like or path).suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in _PACKED else ""
+    named = name
     if packing == ".zip" and not (suffixes and suffixes[-1] in _TEXT) and path.exists():
         try:
             with zipfile.ZipFile(path) as archive:
-                suffixes = [Path(_only_member(archive, path)).suffix.lower()]
+                member = _only_member(archive, path)
+            suffixes, named = [Path(member).suffix.lower()], f"{member!r} in {name}"
         except zipfile.BadZipFile as error:
             raise TableError(f"{name} cannot be read: {error}") from error
     known = _TEXT if packing else _TEXT | _BINARY
     if not suffixes or suffixes[-1] not in known:
         raise TableError(
-            f"{name}: the name of a table must end in .csv, .tsv or .jsonl (also followed by .gz, "
+            f"{named}: the name of a table must end in .csv, .tsv or .jsonl (also followed by .gz, "
             ".bz2, .xz or .zip), or in .parquet, .feather, .xlsx or .npz"
         )
     return Place(path, known[suffixes[-1]], packing, name)

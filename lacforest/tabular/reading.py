@@ -21,7 +21,6 @@ _INDEX = re.compile(r"__index_level_\d+__")
 _ROWS_PER_PIECE = 100_000
 # Rows that show the kinds of columns.
 _HEAD_ROWS = 50_000
-_ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 
 
 def read_table(
@@ -118,7 +117,7 @@ def read_head(
                 return to_frame(batch)
     else:
         for piece in _loose_pieces(place, _HEAD_ROWS):
-            return _with_dates(piece, text)
+            return piece
     raise TableError(f"{place} has no rows")
 
 
@@ -185,7 +184,7 @@ def _read_place(
         pieces = list(_loose_pieces(place, _ROWS_PER_PIECE))
         if not pieces:
             raise TableError(f"{place} has no rows")
-        frame = _with_dates(load_extra("pandas").concat(pieces, ignore_index=True), text)
+        frame = load_extra("pandas").concat(pieces, ignore_index=True)
     if len(frame) == 0:
         raise TableError(f"{place} has no rows")
     return frame
@@ -237,17 +236,6 @@ def _loose_pieces(place: Place, chunk_rows: int) -> Iterator[Any]:
 
 def _without_index(names: Collection[str]) -> list[str]:
     return [name for name in names if not _INDEX.fullmatch(name)]
-
-
-def _with_dates(frame: Any, text: Collection[str]) -> Any:
-    """Turn columns of texts that are all ISO dates into dates; these formats have none."""
-    pandas = load_extra("pandas")
-    for name in frame.columns:
-        values = frame[name].dropna()
-        is_text = pandas.api.types.infer_dtype(values, skipna=True) == "string"
-        if name not in text and len(values) and is_text and values.str.fullmatch(_ISO_DATE).all():
-            frame[name] = pandas.to_datetime(frame[name], format="ISO8601", utc=True)
-    return frame
 
 
 def _of_several_types(frames: Sequence[Any]) -> list[str]:

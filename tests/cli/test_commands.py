@@ -158,6 +158,31 @@ def test_a_bar_on_a_terminal(run, model, monkeypatch):
     assert "\r\x1b[K80 rows\r\x1b[K" in run(*words).err
 
 
+@pytest.mark.parametrize(
+    ("words", "activity"),
+    [
+        (("adapt", "model.lac", "prod.csv", "-o", "a.lac"), "estimating shares in prod.csv ..."),
+        (("watch", "model.lac", "prod.csv"), "estimating shares in prod.csv ..."),
+        (
+            ("groups", "model.lac", "prod.csv", "--labelled", "labelled.csv", "-o", "g.csv"),
+            "scoring 80 rows ...\r\x1b[Kreading labelled.csv ...\r\x1b[Kgrouping ",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_every_long_step_says_what_it_does(run, model, monkeypatch, words, activity):
+    assert run(*words).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert activity in run(*words).err
+    assert run(*words, "-q").err == ""
+
+
+def test_rows_of_a_fit_in_chunks_are_counted(run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "\r\x1b[K80 rows\r\x1b[K" in run(*fit_words("--memory", "512")).err
+
+
 # ---------------------------------------------------------------------------- theta
 
 

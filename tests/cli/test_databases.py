@@ -76,7 +76,7 @@ def test_queries(shop):
     assert table_columns(f"{shop}#labelled") == list(LABELLED)
     pieces = list(iter_table(f"{shop}#labelled", {"x": "number"}, chunk_rows=25))
     assert [len(piece) for piece in pieces] == [25, 25, 10]
-    assert read_table(f"{shop}#deployed")["day"].dt.day.eq(6).all()
+    assert read_table(f"{shop}#deployed")["day"].eq("2024-05-06").all()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_queries(shop):
         ("{shop}#absent", "no such table: absent"),
         ("{shop}#SELEKT x FROM y", "syntax error"),
         ("{shop}#SELECT * FROM labelled WHERE x > 1000", "has no rows"),
-        ("sqlite:///no/such/folder.db#a", "unable to open database file"),
+        ("sqlite:///no/such/folder.db#a", "sqlite:///no/such/folder.db: there is no such file"),
         ("nosql://host/a#b", "sqlalchemy.dialects:nosql"),
         ("://secret@host#b", "the address of a database cannot be read"),
     ],
@@ -96,6 +96,18 @@ def test_addresses_that_cannot_be_used(shop, address, message):
         read_table(address.format(shop=shop))
     assert message in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_a_missing_file_is_not_created(tmp_path):
+    """SQLite would leave an empty database where a path was mistyped."""
+    with pytest.raises(TableError, match=r"shpo\.db: there is no such file"):
+        read_table(f"sqlite:///{tmp_path / 'shpo.db'}#labelled")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_without_a_file():
+    assert read_table("sqlite://#SELECT 1 AS one")["one"].tolist() == [1]
+    assert read_table("sqlite:///:memory:#SELECT 2 AS two")["two"].tolist() == [2]
 
 
 def test_no_sqlalchemy(run, folder, monkeypatch):

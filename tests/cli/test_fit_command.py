@@ -109,6 +109,16 @@ def test_notes_and_warnings_are_plain_lines(run, folder):
     assert outcome.err == ""
 
 
+def test_a_warning_speaks_of_tables_and_not_of_python(run, folder):
+    deployed = LABELLED.drop(columns="kind")
+    deployed.assign(x=deployed["x"] + 1000, y=deployed["y"] - 1000).to_csv("prod.csv", index=False)
+    LABELLED.to_csv("labelled.csv", index=False)
+    outcome = run(*[word for word in fit_words() if word not in ("--theta", "0.5")])
+    (warned,) = [line for line in outcome.out.splitlines() if line.startswith("warning: ")]
+    assert "both tables have the same units, scaling and order of columns, and that" in warned
+    assert "unlabeled_label" not in warned
+
+
 def test_columns_by_options(run, folder):
     labelled = LABELLED.assign(zip=np.tile(["0150", "12"], 30), age=np.tile(["?", "31"], 30), id=1)
     labelled.to_csv("labelled.csv", index=False)

@@ -9,10 +9,11 @@ import zipfile
 
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from pandas.testing import assert_frame_equal
 from two_tables import DEPLOYED, LABELLED, fit_words
 
-from lacforest.tabular import TableError, read_table
+from lacforest.tabular import TableCoder, TableError, read_table
 from lacforest.tabular.reading import iter_table, table_columns
 
 KINDS = {"x": "number", "y": "number", "city": "text", "member": "boolean", "kind": "text"}
@@ -107,6 +108,12 @@ def test_damaged_files(tmp_path, case):
         assert message in str(caught.value)
 
 
+def test_a_table_in_an_archive_whose_name_tells_no_format(tmp_path):
+    (tmp_path / "rows.zip").write_bytes(zipped(csv_bytes(), "rows"))
+    with pytest.raises(TableError, match=r"'rows' in .*rows\.zip: the name of a table must end"):
+        read_table(tmp_path / "rows.zip")
+
+
 def test_names_that_some_lines_lack(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"b": "x"}\n{"a": 2, "b": null}\n')
     found = read_table(tmp_path / "a.jsonl")
@@ -116,11 +123,28 @@ def test_names_that_some_lines_lack(tmp_path):
     assert [piece["a"].isna().tolist() for piece in pieces] == [[False], [True], [False]]
 
 
-def test_dates_in_lines(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"day": "2024-01-02"}\n{"day": "2024-01-03T04:05:06Z"}\n')
-    days = read_table(tmp_path / "a.jsonl")["day"]
-    assert days.dt.hour.tolist() == [0, 4]
-    assert read_table(tmp_path / "a.jsonl", text=["day"])["day"].tolist()[0] == "2024-01-02"
+def test_dates_that_are_texts(tmp_path):
+    """JSON, SQLite and many Parquet files have dates as text; CSV files beside them do not."""
+    frame = pd.DataFrame({"day": ["2024-01-02", "2024-01-03 04:05:06"] * 2, "a": [1.0, 2, 3, 4]})
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_feather(tmp_path / "a.feather")
+    frame.to_excel(tmp_path / "a.xlsx", index=False)
+    stamps = frame.assign(day=pd.to_datetime(frame["day"], format="ISO8601"))
+    stamps.to_csv(tmp_path / "a.csv", index=False)
+    csv_rows = read_table(tmp_path / "a.csv")
+    expected = TableCoder(dates=True).fit(csv_rows, csv_rows)
+    for name in ("a.jsonl", "a.parquet", "a.feather", "a.xlsx"):
+        found = read_table(tmp_path / name)
+        with pytest.raises(TableError, match=r"column 'day' of .* contains dates or times"):
+            TableCoder().fit(csv_rows, found)
+        coder = TableCoder(dates=True).fit(csv_rows, found)
+        assert coder.columns_ == expected.columns_
+        assert_array_equal(coder.encode(found), expected.encode(csv_rows))
+        assert TableCoder(text=["day"]).fit(found, found).kinds["day"] == "text"
+    stamps.to_parquet(tmp_path / "b.parquet")
+    both = read_table([tmp_path / "a.jsonl", tmp_path / "b.parquet"])
+    assert TableCoder(dates=True).fit(both, both).kinds["day"] == "date"
 
 
 # ---------------------------------------------------------------------------- several files

@@ -31,8 +31,34 @@ REFUSED = {
     "times": ({"a": [time(1), time(2)]}, {}, "contains dates or times"),
     "stamps": ({"a": pd.to_datetime(["2024-01-01"] * 2)}, {}, "contains dates or times"),
     "spans": ({"a": pd.to_timedelta([1, 2])}, {}, "contains dates or times"),
+    "texts of dates": ({"a": ["2024-01-01", "31.12.2024"]}, {}, "contains dates or times"),
+    "no such day": (
+        {"a": ["2024-02-28", "2024-02-31"]},
+        {"dates": True},
+        "must contain dates or times, but '2024-02-31' is neither (row 2)",
+    ),
+    **{
+        f"unclear {text}": (
+            {"a": [text, None, text]},
+            {"dates": True},
+            f"column 'a' of a.csv contains dates such as {text!r}, from which day and month cannot "
+            "be told for certain: write them as 2024-12-31, or use text=['a'], or drop=['a']",
+        )
+        for text in ("01/02/2024", "1/2/24 5:30 PM", "13-12-2024", "5 Jan 2024", "May 5, 2024")
+    },
+    "dates and text": (
+        {"a": ["2024-01-01", "unknown", "2024-01-02"]},
+        {"dates": True},
+        "column 'a' of a.csv contains dates and text: 2 of 3 values are dates or times, but "
+        "'unknown' is not. Correct it, or use missing=['unknown'], or use text=['a'], or "
+        "drop=['a']",
+    ),
     "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, such as '1,5'"),
-    "infinite": ({"a": [1.0, np.inf]}, {}, "column 'a' of a.csv contains infinite values (row 2)"),
+    "infinite": (
+        {"a": [1.0, np.inf]},
+        {},
+        "column 'a' of a.csv contains infinite values (row 2): replace them, or use drop=['a']",
+    ),
     "no value": ({"a": [None, None]}, {}, "column 'a' of a.csv has no values"),
     "drop": ({"a": [1, 2]}, {"drop": ["b"]}, "drop=['b']: neither a.csv nor b.csv has"),
     "text": ({"a": [1, 2]}, {"text": ["b"]}, "text=['b']: neither"),

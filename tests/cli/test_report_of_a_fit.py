@@ -27,6 +27,10 @@ def test_everything_the_report_of_the_demo_has(run, folder):
     for alt in ("Ratio curve of theta", "Share of rows called new as a function of theta"):
         assert f'alt="{alt}"' in page
     assert "the tables of the fit (--labelled and --unlabeled)" not in page
+    told = "These rows took part in the fit: they look more clearly known or new than later rows."
+    assert told in page
+    assert run("report", "model.lac", "prod.csv", "-o", "later.html").code == 0
+    assert told not in (folder / "later.html").read_text(encoding="utf-8")
 
 
 def test_the_model_and_the_summary_are_those_without_a_report(run, folder):

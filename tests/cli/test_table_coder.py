@@ -245,6 +245,29 @@ def test_parts_that_differ_between_rows(values, names, numbers):
     assert_array_equal(coder.encode(pd.DataFrame({"a": values, "ok": 0.0}))[:, :-1], numbers)
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%d %H:%M",
+        "%Y/%m/%d %H:%M",
+        "%d.%m.%Y %H:%M",
+        "%d.%m.%Y %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%SZ",
+    ],
+)
+def test_forms_of_dates(form):
+    stamps = pd.Series(pd.to_datetime(DEPARTURES))
+    expected = fit({"a": stamps}, dates=True).encode(pd.DataFrame({"a": stamps, "ok": 0.0}))
+    texts = {"a": stamps.dt.strftime(form)}
+    assert_array_equal(fit(texts, dates=True).encode(pd.DataFrame(texts).assign(ok=0.0)), expected)
+
+
+@pytest.mark.parametrize("text", ["3.11.12", "1-2-3", "16:9", "10.0.0.1", "5/6", "2024", "May"])
+def test_texts_that_are_no_dates(text):
+    texts = [text, "other"] * 20
+    assert fit({"a": texts}, {"a": texts[::-1]}).kinds["a"] == "text"
+
+
 def test_dates_that_are_all_the_same():
     coder = fit({"a": [date(2024, 1, 1)] * 3}, dates=True)
     assert coder.notes_ == ["column 'a' is left out: its hour and weekday are the same in all rows"]

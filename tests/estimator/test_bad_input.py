@@ -121,7 +121,8 @@ def test_pandas_columns_that_are_not_numbers_are_named(kind):
     make = TEXT_IN_PANDAS[kind]
     bad_X, bad_U = with_column(X_frame, make(len(X))), with_column(U_frame, make(len(U)))
     assert_refused(ValueError, f"X {NOT_NUMBERS}", X=bad_X, X_unlabeled=U_frame)
-    assert_refused(ValueError, f"X_unlabeled {NOT_NUMBERS}", X=X_frame, X_unlabeled=bad_U)
+    in_u = NOT_NUMBERS.replace("encode them first", "encode them as in X. .*unlabeled_label=")
+    assert_refused(ValueError, f"X_unlabeled {in_u}", X=X_frame, X_unlabeled=bad_U)
     fitted = small_forest().fit(X_frame, y, X_unlabeled=U_frame)
     with pytest.raises(ValueError, match=f"X {NOT_NUMBERS}"):
         fitted.predict(bad_X)
@@ -144,7 +145,8 @@ def test_polars_columns_that_are_not_numbers_are_named(kind):
 
 def test_every_text_column_is_named():
     bad = X_frame.assign(size="red", age="old")
-    assert_refused(ValueError, r"\['size', 'age'\]", X=bad, X_unlabeled=U_frame)
+    message = r"\['size', 'age'\]; .*, or name columns of text in categorical_features"
+    assert_refused(ValueError, message, X=bad, X_unlabeled=U_frame)
 
 
 @pytest.mark.parametrize("dtype", [str, "S8"])

@@ -28,7 +28,8 @@ NOTHING = (
 )
 EVERYTHING = (
     r"theta is estimated at \d\.\d{3}, with an interval from \d\.\d{3} to (1\.000|0\.99\d): all of "
-    r"the \d+ unlabelled rows may be new.*same units, scaling and order of columns.*as theta"
+    r"the \d+ unlabelled rows may be new.*same units, scaling and order of columns "
+    r"\(inside a Pipeline mark rows by unlabeled_label=\), .*as theta"
 )
 
 

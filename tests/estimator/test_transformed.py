@@ -45,6 +45,12 @@ def test_the_trap(step, forest, what):
     assert "unlabeled_label=" in found
 
 
+def test_a_step_that_changes_the_number_of_columns():
+    message = "13 features, but X has 5: both .* Inside a Pipeline mark rows by unlabeled_label="
+    with pytest.raises(ValueError, match=message):
+        fit_in_pipeline(PCA(5), LACForestClassifier, UNLABELED)
+
+
 @pytest.mark.parametrize("step", [StandardScaler(), MinMaxScaler(), PCA(13)])
 def test_rows_transformed_in_the_same_way(step):
     fitted = step.fit(LABELED)

@@ -74,8 +74,12 @@ def test_the_example_of_the_readme_runs_and_opens_the_quick_start(tmp_path, monk
     names = {}
     exec(code, names)
     assert names["forest"].predict([[0, 0], [4, 0], [2, 6]]).tolist() == ["a", "b", "<new>"]
+    fitted, used = code.split("forest.fit(")
+    # Rows of the fit look surer than others: what the example predicts are other rows.
+    assert "X_deployed" in fitted
+    assert "(X_deployed)" not in used.partition("\n")[2]
     quick_start = (ROOT / "docs" / "quickstart.rst").read_text()
-    for line in code.split("forest.fit(")[0].splitlines():
+    for line in fitted.splitlines():
         assert not line or f">>> {line}" in quick_start
 
 

@@ -150,6 +150,17 @@ def test_a_misfit_of_rows_in_both_tables_is_no_problem():
     assert found.text.startswith("60% of the labelled rows are among the unlabelled ones too.")
 
 
+@pytest.mark.parametrize(
+    ("p_value", "told"),
+    [(0.5, "(p = 0.5)."), (0.0054, "(p = 0.0054; below 0.001 they would not).")],
+)
+def test_a_small_p_that_is_no_alarm_is_explained(monkeypatch, p_value, told):
+    monkeypatch.setattr("lacforest.mixture.checks.misfit", lambda estimator: p_value)
+    found = _fit(None, 0.0)
+    assert found.level == "ok"
+    assert found.text.endswith(f"both tables agree {told}")
+
+
 def test_categories_are_not_larger():
     shift = np.column_stack([[0.81, 0.5, 0.7], np.full(3, np.nan)])
     found = drift_finding(shift, 0.97, (0.97, 0.97), SIZES, NAMES, [False, False, True])
