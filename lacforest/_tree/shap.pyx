@@ -34,7 +34,7 @@ from lacforest._tree.shap_plan cimport (
     count_features_above, first_contradiction, open_planned, plan_units
 )
 from lacforest._tree.shap_unit cimport (
-    add_column, add_term, mark_keys, number_keys, place_columns, prepare_term, spread_values
+    add_column, add_term, mark_keys, move_sums, number_keys, place_columns, prepare_term, spread_values
 )
 from lacforest._tree.types cimport (
     GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT,
@@ -242,19 +242,6 @@ def _aligned(n_values):
     return buffer[first:first + n_values]
 
 
-cdef void _add_sums(const RowBlock* block, double[:, ::1] out) noexcept nogil:
-    """Add the sums to the results, which are in double precision, and start them anew."""
-    cdef int64_t first, i, k
-    cdef float* sums
-    # As many rows at a time as a line of the cache holds of a feature's sums.
-    for first in range(0, block.n_rows, 16):
-        for k in range(out.shape[1]):
-            sums = block.sums + k * block.feature_stride
-            for i in range(first, min(first + 16, block.n_rows)):
-                out[block.first_row + i, k] += sums[i * block.row_stride]
-                sums[i * block.row_stride] = 0.0
-
-
 def use_wide_loops(bint are_allowed):
     """Whether to use the loops for AVX2 where the processor has it; results are the same bits.
 
@@ -385,5 +372,8 @@ def add_shap_values(
                 i = tree_start[t]
                 _add_tree(nodes + i, &plan[i], ranks, rules, &block, &scratch)
                 if (t + 1) % TREES_TOGETHER == 0 or t == tree_start.shape[0] - 2:
-                    _add_sums(&block, out)
+                    move_sums(
+                        block.sums, block.row_stride, block.feature_stride, block.n_rows,
+                        n_features, &out[block.first_row, 0],
+                    )
             block.first_row += n_block

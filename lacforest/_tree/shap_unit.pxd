@@ -14,6 +14,8 @@ cdef extern from "wide_loops.h" nogil:
         int32_t n_low, const double* gain, const int32_t* shifts, int32_t n_points, int32_t width,
         float* values,
     ) noexcept
+    void mark_occurring(const uint16_t* keys, int64_t n_rows, uint8_t* occurs) noexcept
+    void replace_keys(uint16_t* keys, int64_t n_rows, const uint16_t* slot_of) noexcept
     int32_t list_keys(
         uint8_t* occurs, int64_t n_keys, uint16_t* slot_of, uint16_t* key
     ) noexcept
@@ -28,12 +30,17 @@ cdef extern from "wide_loops.h" nogil:
     void add_places(
         const float* values, const uint16_t* place, int32_t n_slots, int32_t width, float* sums
     ) noexcept
+cdef extern from "shap_sums.h" nogil:
     void add_rows(
         const float** values, const uint16_t* slots, int64_t slot_stride, int32_t n_units,
         int64_t n_rows, float* sums,
     ) noexcept
     void add_columns(
         const float* values, int32_t width, const uint16_t* slots, int64_t n_rows, float** columns
+    ) noexcept
+    void move_sums(
+        float* sums, int64_t row_stride, int64_t feature_stride, int64_t n_rows,
+        int64_t n_features, double* results,
     ) noexcept
 
 cdef inline int32_t number_keys(
@@ -45,11 +52,9 @@ cdef inline int32_t number_keys(
     cdef uint8_t* occurs = unit.occurs
     cdef int32_t n_slots
     cdef int64_t i
-    for i in range(n_rows):
-        occurs[keys[i]] = 1
+    mark_occurring(keys, n_rows, occurs)
     n_slots = list_keys(occurs, n_keys, slot_of, unit.key)
-    for i in range(n_rows):
-        keys[i] = slot_of[keys[i]]
+    replace_keys(keys, n_rows, slot_of)
     return n_slots
 
 
@@ -149,7 +154,7 @@ cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept
     """Add to each row the values of its slots in all units, in their order; empty the group."""
     cdef const int32_t* features
     cdef const float* values[UNITS_TOGETHER]
-    cdef float* columns[8]
+    cdef float* columns[4]
     cdef int64_t first = 0
     cdef int32_t c, k, u
     if block.row_stride > 1:
@@ -162,8 +167,8 @@ cdef inline void spread_values(UnitGroup* group, const RowBlock* block) noexcept
     while first < block.n_rows:
         for u in range(group.n_units):
             features = group.feature + u * KEY_BITS
-            for c in range(0, group.n_columns[u], 8):
-                for k in range(8):
+            for c in range(0, group.n_columns[u], 4):
+                for k in range(4):
                     # Columns behind the last one have values of zero.
                     columns[k] = block.sink
                     if c + k < group.n_columns[u]:
