@@ -51,7 +51,7 @@ static void prepare_wide_loops(int are_allowed) { (void)are_allowed; }
 
 #endif
 
-/* Values of a term for some masks, in columns of which `width`, 8 or 16, are in use; see
+/* Values of a term for some masks, `width` of them, 8 or 16, at the place of each mask; see
    prepare_term for the tables. The bit of a column in the mask is at 31 after a shift by
    shifts[column]. Sums are in double precision; values are rounded once. */
 static inline void evaluate_masks_plain(
@@ -61,6 +61,7 @@ static inline void evaluate_masks_plain(
     for (int32_t i = 0; i < n_masks; i++) {
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;
         const double *two = high + (masks[i] >> n_low) * LACFOREST_POINTS;
+        float *const target = values + masks[i] * width;
         double satisfied[LACFOREST_COLUMNS] = {0.0}, violated = 0.0;
         for (int32_t q = 0; q < n_points; q++) {
             const double product = one[q] * two[q];
@@ -70,8 +71,7 @@ static inline void evaluate_masks_plain(
             violated += product * factors[LACFOREST_COLUMNS];
         }
         for (int32_t c = 0; c < width; c++)
-            values[c] = (float)((uint32_t)masks[i] << shifts[c] >> 31 ? violated : satisfied[c]);
-        values += width;
+            target[c] = (float)((uint32_t)masks[i] << shifts[c] >> 31 ? violated : satisfied[c]);
     }
 }
 
@@ -82,6 +82,7 @@ static inline void evaluate_masks_plain(
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;            \
         const double *two = high + (masks[i] >> n_low) * LACFOREST_POINTS;                       \
         const __m128i mask = _mm_set1_epi32(masks[i]);                                           \
+        float *const target = values + masks[i] * (4 * n);                                       \
         __m256d satisfied[n], violated = _mm256_setzero_pd();                                    \
         for (int c = 0; c < n; c++)                                                              \
             satisfied[c] = violated;                                                             \
@@ -97,12 +98,11 @@ static inline void evaluate_masks_plain(
         }                                                                                        \
         for (int c = 0; c < n; c++)                                                              \
             _mm_storeu_ps(                                                                       \
-                values + 4 * c,                                                                  \
+                target + 4 * c,                                                                  \
                 _mm_blendv_ps(                                                                   \
                     _mm256_cvtpd_ps(satisfied[c]), _mm256_cvtpd_ps(violated),                    \
                     _mm_castsi128_ps(_mm_sllv_epi32(                                             \
                         mask, _mm_loadu_si128((const __m128i *)(shifts + 4 * c))))));            \
-        values += 4 * n;                                                                         \
     }
 
 __attribute__((target("avx2"))) static void evaluate_masks_wide(
@@ -210,34 +210,13 @@ LACFOREST_TWICE(
      uint16_t *after, int32_t n_keys),
     (keys, place, side, bit, before, after, n_keys))
 
-/* Number the different masks as they occur: places[i] is that of masks[i], found[place] the mask.
-
-   Without branches, which could not be foreseen as many masks are new; a compiler makes a branch of
-   a condition here, so there is none. place_of has 0xFFFF for every mask, before and after, and all
-   places are below 0x8000. One entry of found too many is written. */
-static inline int32_t number_masks(
-    const uint16_t *masks, int32_t n_masks, uint16_t *place_of, uint16_t *found, uint16_t *places)
-{
-    uint32_t n_found = 0;
-    for (int32_t i = 0; i < n_masks; i++) {
-        const uint32_t place = place_of[masks[i]], is_new = place >> 15;
-        const uint32_t now = place ^ ((place ^ n_found) & (0u - is_new));
-        found[n_found] = masks[i];
-        places[i] = place_of[masks[i]] = (uint16_t)now;
-        n_found += is_new;
-    }
-    for (uint32_t i = 0; i < n_found; i++)
-        place_of[found[i]] = 0xFFFF;
-    return (int32_t)n_found;
-}
-
-/* Add to the values of each slot those at its place in a list; a slot has 8 or 16 values. */
-LACFOREST_BODY void add_places_body(
-    const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums)
+/* Add to the values of each slot those at the place of its mask; a slot has 8 or 16 values. */
+LACFOREST_BODY void add_masks_body(
+    const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, float *sums)
 {
 #define LACFOREST_LOOP(n)                                                                        \
     for (int32_t i = 0; i < n_slots; i++) {                                                      \
-        const float *source = values + place[i] * n;                                             \
+        const float *source = values + masks[i] * n;                                             \
         float total[n];                                                                          \
         for (int c = 0; c < n; c++)                                                              \
             total[c] = sums[c] + source[c];                                                      \
@@ -254,9 +233,9 @@ LACFOREST_BODY void add_places_body(
 }
 
 LACFOREST_TWICE(
-    add_places,
-    (const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums),
-    (values, place, n_slots, width, sums))
+    add_masks,
+    (const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, float *sums),
+    (values, masks, n_slots, width, sums))
 
 /* Multiply a number of each slot by one factor or another. */
 LACFOREST_BODY void scale_slots_body(
