@@ -143,7 +143,7 @@ cdef void _add_unit(
         masks[i] = unit.key[i] & above
     group.first_value[group.n_units] = group.n_values
     unit.values = group.values + group.n_values
-    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(float))
+    unit.is_empty = True
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -338,9 +338,9 @@ def add_shap_values(
         n_points=0, n_features=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&gain[0, 0]
     )
     scratch.unit = TermUnit(
-        n_slots=0, n_columns=0, width=0, feature=NULL, column_of=&by_feature[1, 0],
-        key=&by_row[0, 0], slot_of=&slot_of[0], occurs=&occurs[0], bit=&by_level[4, 0], values=NULL,
-        mask=&by_row[2, 0], term_values=&term_values[0],
+        n_slots=0, n_columns=0, width=0, is_empty=True, feature=NULL,
+        column_of=&by_feature[1, 0], key=&by_row[0, 0], slot_of=&slot_of[0], occurs=&occurs[0],
+        bit=&by_level[4, 0], values=NULL, mask=&by_row[2, 0], term_values=&term_values[0],
     )
     scratch.group = UnitGroup(
         n_units=0, n_values=0, feature=&unit_features[0, 0], slots=&group_slots[0, 0],

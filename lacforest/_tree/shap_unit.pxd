@@ -24,8 +24,10 @@ cdef extern from "wide_loops.h" nogil:
         uint16_t* after, int32_t n_keys,
     ) noexcept
     void add_masks(
-        const float* values, const uint16_t* masks, int32_t n_slots, int32_t width, float* sums
+        const float* values, const uint16_t* masks, int32_t n_slots, int32_t width, bint is_first,
+        float* sums,
     ) noexcept
+
 cdef extern from "shap_sums.h" nogil:
     void add_rows(
         const float** values, const uint16_t* slots, int64_t slot_stride, int32_t n_units,
@@ -43,14 +45,10 @@ cdef inline int32_t number_keys(
     uint16_t* keys, int64_t n_rows, int64_t n_keys, TermUnit* unit
 ) noexcept nogil:
     """Replace keys by slots, numbered in order of the keys, and return how many there are."""
-    # Copies: a write to bytes could change the pointers, for all that the compiler knows.
-    cdef uint16_t* slot_of = unit.slot_of
-    cdef uint8_t* occurs = unit.occurs
     cdef int32_t n_slots
-    cdef int64_t i
-    mark_occurring(keys, n_rows, occurs)
-    n_slots = list_keys(occurs, n_keys, slot_of, unit.key)
-    replace_keys(keys, n_rows, slot_of)
+    mark_occurring(keys, n_rows, unit.occurs)
+    n_slots = list_keys(unit.occurs, n_keys, unit.slot_of, unit.key)
+    replace_keys(keys, n_rows, unit.slot_of)
     return n_slots
 
 
@@ -121,7 +119,8 @@ cdef inline void add_term(
         found, n_found, term.low, term.high, term.n_low, term.gain, term.shift, term.n_points,
         unit.width, unit.term_values,
     )
-    add_masks(unit.term_values, masks, unit.n_slots, unit.width, unit.values)
+    add_masks(unit.term_values, masks, unit.n_slots, unit.width, unit.is_empty, unit.values)
+    unit.is_empty = False
 
 
 cdef inline void add_column(int32_t feature, TermUnit* unit) noexcept nogil:

@@ -343,6 +343,7 @@ cdef struct TermUnit:
     int32_t n_slots
     int32_t n_columns
     int32_t width                # values of a slot: 8 or 16
+    bint is_empty                # no term has been added yet: the values are not set
     int32_t* feature             # by column
     int32_t* column_of           # column of each feature of the unit; anything for other features
     uint16_t* key                # by slot

@@ -210,32 +210,39 @@ LACFOREST_TWICE(
      uint16_t *after, int32_t n_keys),
     (keys, place, side, bit, before, after, n_keys))
 
-/* Add to the values of each slot those at the place of its mask; a slot has 8 or 16 values. */
+/* Add to the values of each slot those at the place of its mask; a slot has 8 or 16 values.
+   Those of a unit's first term are put there instead: slots need not be cleared before. */
 LACFOREST_BODY void add_masks_body(
-    const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, float *sums)
+    const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, int is_first,
+    float *sums)
 {
-#define LACFOREST_LOOP(n)                                                                        \
+#define LACFOREST_LOOP(n, sum)                                                                   \
     for (int32_t i = 0; i < n_slots; i++) {                                                      \
         const float *source = values + masks[i] * n;                                             \
         float total[n];                                                                          \
         for (int c = 0; c < n; c++)                                                              \
-            total[c] = sums[c] + source[c];                                                      \
+            total[c] = sum;                                                                      \
         for (int c = 0; c < n; c++)                                                              \
             sums[c] = total[c];                                                                  \
         sums += n;                                                                               \
     }
-    if (width == 8) {
-        LACFOREST_LOOP(8)
+    if (width == 8 && is_first) {
+        LACFOREST_LOOP(8, source[c])
+    } else if (width == 8) {
+        LACFOREST_LOOP(8, sums[c] + source[c])
+    } else if (is_first) {
+        LACFOREST_LOOP(16, source[c])
     } else {
-        LACFOREST_LOOP(16)
+        LACFOREST_LOOP(16, sums[c] + source[c])
     }
 #undef LACFOREST_LOOP
 }
 
 LACFOREST_TWICE(
     add_masks,
-    (const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, float *sums),
-    (values, masks, n_slots, width, sums))
+    (const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, int is_first,
+     float *sums),
+    (values, masks, n_slots, width, is_first, sums))
 
 /* Multiply a number of each slot by one factor or another. */
 LACFOREST_BODY void scale_slots_body(
