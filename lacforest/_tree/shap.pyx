@@ -34,12 +34,13 @@ from lacforest._tree.shap_plan cimport (
     count_features_above, first_contradiction, open_planned, plan_units
 )
 from lacforest._tree.shap_unit cimport (
-    add_column, add_term, mark_keys, number_keys, place_columns, prepare_term, spread_values
+    add_column, add_term, mark_keys, move_sums, number_keys, place_columns, prepare_term,
+    spread_values
 )
 from lacforest._tree.types cimport (
-    GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, NO_SLOT,
-    ROW_TILE, SPLITS_UNIT, STARTS_UNIT, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock,
-    ShapScratch, TermNode, TermPath, TermTables, TermUnit, UnitGroup, rank_t
+    GAIN_COLUMNS, IS_VISITED, JOINS_UNIT, KEY_BITS, KEY_POINTS, KEY_TABLE, MAX_BLOCK_ROWS, ROW_TILE,
+    SPLITS_UNIT, STARTS_UNIT, UNITS_TOGETHER, ForestSets, LongTerm, RowBlock, ShapScratch, TermNode,
+    TermPath, TermTables, TermUnit, UnitGroup, rank_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees
 
@@ -142,7 +143,7 @@ cdef void _add_unit(
         masks[i] = unit.key[i] & above
     group.first_value[group.n_units] = group.n_values
     unit.values = group.values + group.n_values
-    memset(unit.values, 0, unit.n_slots * unit.width * sizeof(float))
+    unit.is_empty = True
     scratch.stack[n_open] = path.node[top]
     n_open += 1
     while n_open > bottom:
@@ -150,9 +151,7 @@ cdef void _add_unit(
         here = scratch.stack[n_open]
         if tree[here].depth > top:
             step_to(tree, path, here)
-            bit = <uint16_t> (
-                1 << unit.column_of[path.feature[path.position[path.depth]]]
-            )
+            bit = <uint16_t> (1 << path.position[path.depth])
             side = here != tree[path.node[path.depth - 1]].left
             before = block.masks + path.depth * block.mask_stride
             masks = block.masks + (path.depth + 1) * block.mask_stride
@@ -242,19 +241,6 @@ def _aligned(n_values):
     return buffer[first:first + n_values]
 
 
-cdef void _add_sums(const RowBlock* block, double[:, ::1] out) noexcept nogil:
-    """Add the sums to the results, which are in double precision, and start them anew."""
-    cdef int64_t first, i, k
-    cdef float* sums
-    # As many rows at a time as a line of the cache holds of a feature's sums.
-    for first in range(0, block.n_rows, 16):
-        for k in range(out.shape[1]):
-            sums = block.sums + k * block.feature_stride
-            for i in range(first, min(first + 16, block.n_rows)):
-                out[block.first_row + i, k] += sums[i * block.row_stride]
-                sums[i * block.row_stride] = 0.0
-
-
 def use_wide_loops(bint are_allowed):
     """Whether to use the loops for AVX2 where the processor has it; results are the same bits.
 
@@ -322,14 +308,13 @@ def add_shap_values(
     cdef int32_t[::1] stack = np.empty(2 * n_levels, dtype=np.int32)
     cdef int32_t[:, ::1] unit_features = np.zeros((UNITS_TOGETHER, KEY_BITS), dtype=np.int32)
     cdef uint16_t[::1] masks = np.empty(n_levels * n_block, dtype=np.uint16)
-    # number_masks writes one entry too many.
-    cdef uint16_t[:, ::1] by_row = np.empty((4, n_block + 1), dtype=np.uint16)
+    cdef uint16_t[:, ::1] by_row = np.empty((3, n_block), dtype=np.uint16)
     cdef uint16_t[::1] slot_of = np.empty(1 << KEY_BITS, dtype=np.uint16)
-    cdef uint16_t[::1] place_of = np.full(1 << KEY_BITS, NO_SLOT, dtype=np.uint16)
     cdef uint8_t[::1] occurs = np.zeros(1 << KEY_BITS, dtype=np.uint8)
     cdef uint16_t[:, ::1] group_slots = np.empty((UNITS_TOGETHER, n_block), dtype=np.uint16)
     cdef float[::1] group_values = _aligned(GROUP_VALUES + n_block * KEY_BITS)
-    cdef float[:, ::1] term_values = np.empty((n_block, KEY_BITS), dtype=np.float32)
+    # Only the masks of a term that occur are written, so little of it takes up memory.
+    cdef float[::1] term_values = _aligned(KEY_BITS << KEY_BITS)
     cdef bint is_narrow = n_features <= KEY_BITS
     # Not a power of two, which would let columns contend for the same lines of the cache.
     cdef int64_t n_padded = (n_block + 31) // 16 * 16
@@ -350,13 +335,12 @@ def add_shap_values(
     )
     scratch.path.node[0] = 0
     scratch.term = TermTables(
-        n_points=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&gain[0, 0]
+        n_points=0, n_features=0, n_low=0, low=&tables[0, 0], high=&tables[1, 0], gain=&gain[0, 0]
     )
     scratch.unit = TermUnit(
-        n_slots=0, n_columns=0, width=0, feature=NULL, column_of=&by_feature[1, 0],
-        key=&by_row[0, 0], slot_of=&slot_of[0], occurs=&occurs[0], bit=&by_level[4, 0], values=NULL,
-        mask=&by_row[2, 0], place_of=&place_of[0], place=&by_row[3, 0],
-        term_values=&term_values[0, 0],
+        n_slots=0, n_columns=0, width=0, is_empty=True, feature=NULL,
+        column_of=&by_feature[1, 0], key=&by_row[0, 0], slot_of=&slot_of[0], occurs=&occurs[0],
+        bit=&by_level[4, 0], values=NULL, mask=&by_row[2, 0], term_values=&term_values[0],
     )
     scratch.group = UnitGroup(
         n_units=0, n_values=0, feature=&unit_features[0, 0], slots=&group_slots[0, 0],
@@ -385,5 +369,8 @@ def add_shap_values(
                 i = tree_start[t]
                 _add_tree(nodes + i, &plan[i], ranks, rules, &block, &scratch)
                 if (t + 1) % TREES_TOGETHER == 0 or t == tree_start.shape[0] - 2:
-                    _add_sums(&block, out)
+                    move_sums(
+                        block.sums, block.row_stride, block.feature_stride, block.n_rows,
+                        n_features, &out[block.first_row, 0],
+                    )
             block.first_row += n_block

@@ -9,6 +9,16 @@ from lacforest._tree.types cimport (
     KEY_BITS, LongTerm, RowBlock, TermNode, TermPath, TermUnit, rank_t
 )
 
+cdef extern from "wide_loops.h" nogil:
+    void scale_slots(
+        const uint8_t* is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+        double* product,
+    ) noexcept
+    void add_slots(
+        const uint8_t* is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+        const double* product, double* value,
+    ) noexcept
+
 cdef inline void add_long_term(
     const TermNode* tree,
     const TermPath* path,
@@ -52,40 +62,41 @@ cdef inline void add_long_term(
         n_slots = number_keys(slots, block.n_rows, 2 * n_slots, unit)
     for i in range(block.n_rows):
         term.row[slots[i]] = i
-    memset(term.is_violated, 0, n_slots * n_features)
-    for s in range(n_slots):
-        is_violated = term.is_violated + s * n_features
-        product = term.product + s * n_points
-        for p in range(KEY_BITS):
-            is_violated[p] = (masks[term.row[s]] >> p) & 1
-        for d in range(1, path.depth + 1):
-            if path.position[d] < KEY_BITS:
-                continue
-            parent = tree + path.node[d - 1]
+    memset(term.is_violated, 0, n_features * n_slots)
+    for p in range(KEY_BITS):
+        is_violated = term.is_violated + p * n_slots
+        for s in range(n_slots):
+            is_violated[s] = (masks[term.row[s]] >> p) & 1
+    for d in range(1, path.depth + 1):
+        if path.position[d] < KEY_BITS:
+            continue
+        parent = tree + path.node[d - 1]
+        is_violated = term.is_violated + path.position[d] * n_slots
+        for s in range(n_slots):
             side = 0
             mark_rows(
                 parent, path.node[d] != parent.left, ranks, block.first_row + term.row[s], 1,
                 &block.sets, &side, 1, &side,
             )
-            is_violated[path.position[d]] |= <uint8_t> side
-        for q in range(n_points):
-            product[q] = tree[path.node[path.depth]].worth * rules[n_points, 1, q]
-            for p in range(n_features):
-                share = (1.0 - points[q]) * path.share[p]
-                product[q] *= share if is_violated[p] else points[q] + share
+            is_violated[s] |= <uint8_t> side
+    for q in range(n_points):
+        product = term.product + q * n_slots
+        for s in range(n_slots):
+            product[s] = tree[path.node[path.depth]].worth * rules[n_points, 1, q]
+        for p in range(n_features):
+            share = (1.0 - points[q]) * path.share[p]
+            scale_slots(
+                term.is_violated + p * n_slots, points[q] + share, share, n_slots, product
+            )
     for p in range(n_features):
         share = path.share[p]
+        memset(term.value, 0, n_slots * sizeof(double))
         for q in range(n_points):
-            term.gain[q] = (1.0 - share) / (points[q] + (1.0 - points[q]) * share)
-        for s in range(n_slots):
-            product = term.product + s * n_points
-            term.value[s] = 0.0
-            if term.is_violated[s * n_features + p]:
-                for q in range(n_points):
-                    term.value[s] -= product[q] * rules[n_points, 2, q]
-            else:
-                for q in range(n_points):
-                    term.value[s] += product[q] * term.gain[q]
+            add_slots(
+                term.is_violated + p * n_slots,
+                (1.0 - share) / (points[q] + (1.0 - points[q]) * share), -rules[n_points, 2, q],
+                n_slots, term.product + q * n_slots, term.value,
+            )
         target = block.sums + path.feature[p] * block.feature_stride
         for i in range(block.n_rows):
             target[i * block.row_stride] += <float> term.value[slots[i]]

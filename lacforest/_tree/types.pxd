@@ -285,9 +285,9 @@ cdef struct BlockWalk:
 cdef enum:
     KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
     KEY_POINTS = 8               # points that integrate a term of KEY_BITS features
-    NO_SLOT = 0xFFFF             # marks a mask that has not occurred
     KEY_TABLE = 256              # parts of a mask: a term's tables have entries for half its bits
     GAIN_COLUMNS = KEY_BITS + 4  # factors of each column if satisfied, then of any if violated
+    MASKS_PER_SLOT = 64          # masks to look through take as long as a slot to evaluate
     MAX_BLOCK_ROWS = 16384       # most rows that are handled together, and most slots
     ROW_TILE = 256               # rows that units are added to in turn: their sums are within L2
     UNITS_TOGETHER = 16          # most units that are added to the rows together
@@ -329,18 +329,21 @@ cdef struct TermPath:
 
 cdef struct TermTables:    # Products and quotients of one term; see prepare_term
     int32_t n_points
-    int32_t n_low                # columns in the low part of a mask
-    double* low                  # products over these columns, by low part of a mask and point
-    double* high                 # products over the other columns
+    int32_t n_features           # on the path, in whose order a mask has bits
+    int32_t n_low                # features in the low part of a mask
+    int32_t[KEY_BITS] shift      # by place: brings the bit of the feature there to bit 31
+    double* low                  # products over these features, by low part of a mask and point
+    double* high                 # products over the other features
     double* gain                 # factors of a column, by point; see GAIN_COLUMNS
 
 
 cdef struct TermUnit:
     # A unit. Rows with the same key share a slot. Its columns are the features on the paths to its
-    # terms, first those above it: a bit of a mask is a column.
+    # terms, first those above it; a bit of a mask is a position on the path to its term.
     int32_t n_slots
     int32_t n_columns
     int32_t width                # values of a slot: 8 or 16
+    bint is_empty                # no term has been added yet: the values are not set
     int32_t* feature             # by column
     int32_t* column_of           # column of each feature of the unit; anything for other features
     uint16_t* key                # by slot
@@ -348,12 +351,9 @@ cdef struct TermUnit:
     uint8_t* occurs              # by key; all zero between uses
     int32_t* bit                 # bit of the path's node at each depth
     int32_t[KEY_BITS] target     # place of a column's value among those of a slot
-    int32_t[KEY_BITS] shift      # by place: brings the bit of the column there to bit 31
     float* values                # by slot and place
     # The masks of one term that occur:
     uint16_t* mask
-    uint16_t* place_of           # place of each mask; all NO_SLOT between uses
-    uint16_t* place              # by slot
     float* term_values           # by mask and place
 
 

@@ -8,6 +8,7 @@
 #define LACFOREST_WIDE_LOOPS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #define LACFOREST_COLUMNS 16
 #define LACFOREST_POINTS 8
@@ -50,7 +51,7 @@ static void prepare_wide_loops(int are_allowed) { (void)are_allowed; }
 
 #endif
 
-/* Values of a term for some masks, in columns of which `width`, 8 or 16, are in use; see
+/* Values of a term for some masks, `width` of them, 8 or 16, at the place of each mask; see
    prepare_term for the tables. The bit of a column in the mask is at 31 after a shift by
    shifts[column]. Sums are in double precision; values are rounded once. */
 static inline void evaluate_masks_plain(
@@ -60,6 +61,7 @@ static inline void evaluate_masks_plain(
     for (int32_t i = 0; i < n_masks; i++) {
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;
         const double *two = high + (masks[i] >> n_low) * LACFOREST_POINTS;
+        float *const target = values + masks[i] * width;
         double satisfied[LACFOREST_COLUMNS] = {0.0}, violated = 0.0;
         for (int32_t q = 0; q < n_points; q++) {
             const double product = one[q] * two[q];
@@ -69,8 +71,7 @@ static inline void evaluate_masks_plain(
             violated += product * factors[LACFOREST_COLUMNS];
         }
         for (int32_t c = 0; c < width; c++)
-            values[c] = (float)((uint32_t)masks[i] << shifts[c] >> 31 ? violated : satisfied[c]);
-        values += width;
+            target[c] = (float)((uint32_t)masks[i] << shifts[c] >> 31 ? violated : satisfied[c]);
     }
 }
 
@@ -81,6 +82,7 @@ static inline void evaluate_masks_plain(
         const double *one = low + (masks[i] & ((1 << n_low) - 1)) * LACFOREST_POINTS;            \
         const double *two = high + (masks[i] >> n_low) * LACFOREST_POINTS;                       \
         const __m128i mask = _mm_set1_epi32(masks[i]);                                           \
+        float *const target = values + masks[i] * (4 * n);                                       \
         __m256d satisfied[n], violated = _mm256_setzero_pd();                                    \
         for (int c = 0; c < n; c++)                                                              \
             satisfied[c] = violated;                                                             \
@@ -96,12 +98,11 @@ static inline void evaluate_masks_plain(
         }                                                                                        \
         for (int c = 0; c < n; c++)                                                              \
             _mm_storeu_ps(                                                                       \
-                values + 4 * c,                                                                  \
+                target + 4 * c,                                                                  \
                 _mm_blendv_ps(                                                                   \
                     _mm256_cvtpd_ps(satisfied[c]), _mm256_cvtpd_ps(violated),                    \
                     _mm_castsi128_ps(_mm_sllv_epi32(                                             \
                         mask, _mm_loadu_si128((const __m128i *)(shifts + 4 * c))))));            \
-        values += 4 * n;                                                                         \
     }
 
 __attribute__((target("avx2"))) static void evaluate_masks_wide(
@@ -129,6 +130,37 @@ static inline void evaluate_masks(
 #endif
     evaluate_masks_plain(
         masks, n_masks, low, high, n_low, gain, shifts, n_points, width, values);
+}
+
+/* Mark the keys of rows. Four keys at a time take one access to memory instead of four. */
+static inline void mark_occurring(const uint16_t *keys, int64_t n_rows, uint8_t *occurs)
+{
+    int64_t i = 0;
+    for (; i < n_rows - 3; i += 4) {
+        uint64_t four;
+        memcpy(&four, keys + i, sizeof four);
+        occurs[four & 0xFFFF] = 1;
+        occurs[four >> 16 & 0xFFFF] = 1;
+        occurs[four >> 32 & 0xFFFF] = 1;
+        occurs[four >> 48] = 1;
+    }
+    for (; i < n_rows; i++)
+        occurs[keys[i]] = 1;
+}
+
+/* Put the slot of each key in its place, four at a time too. */
+static inline void replace_keys(uint16_t *keys, int64_t n_rows, const uint16_t *slot_of)
+{
+    int64_t i = 0;
+    for (; i < n_rows - 3; i += 4) {
+        uint64_t four;
+        memcpy(&four, keys + i, sizeof four);
+        four = slot_of[four & 0xFFFF] | (uint64_t)slot_of[four >> 16 & 0xFFFF] << 16 |
+               (uint64_t)slot_of[four >> 32 & 0xFFFF] << 32 | (uint64_t)slot_of[four >> 48] << 48;
+        memcpy(keys + i, &four, sizeof four);
+    }
+    for (; i < n_rows; i++)
+        keys[i] = slot_of[keys[i]];
 }
 
 /* Number the keys that occur, in their order: slot_of[key], and the key of each slot. Marks of
@@ -178,53 +210,68 @@ LACFOREST_TWICE(
      uint16_t *after, int32_t n_keys),
     (keys, place, side, bit, before, after, n_keys))
 
-/* Number the different masks as they occur: places[i] is that of masks[i], found[place] the mask.
-
-   Without branches, which could not be foreseen as many masks are new; a compiler makes a branch of
-   a condition here, so there is none. place_of has 0xFFFF for every mask, before and after, and all
-   places are below 0x8000. One entry of found too many is written. */
-static inline int32_t number_masks(
-    const uint16_t *masks, int32_t n_masks, uint16_t *place_of, uint16_t *found, uint16_t *places)
+/* Add to the values of each slot those at the place of its mask; a slot has 8 or 16 values.
+   Those of a unit's first term are put there instead: slots need not be cleared before. */
+LACFOREST_BODY void add_masks_body(
+    const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, int is_first,
+    float *sums)
 {
-    uint32_t n_found = 0;
-    for (int32_t i = 0; i < n_masks; i++) {
-        const uint32_t place = place_of[masks[i]], is_new = place >> 15;
-        const uint32_t now = place ^ ((place ^ n_found) & (0u - is_new));
-        found[n_found] = masks[i];
-        places[i] = place_of[masks[i]] = (uint16_t)now;
-        n_found += is_new;
-    }
-    for (uint32_t i = 0; i < n_found; i++)
-        place_of[found[i]] = 0xFFFF;
-    return (int32_t)n_found;
-}
-
-/* Add to the values of each slot those at its place in a list; a slot has 8 or 16 values. */
-LACFOREST_BODY void add_places_body(
-    const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums)
-{
-#define LACFOREST_LOOP(n)                                                                        \
+#define LACFOREST_LOOP(n, sum)                                                                   \
     for (int32_t i = 0; i < n_slots; i++) {                                                      \
-        const float *source = values + place[i] * n;                                             \
+        const float *source = values + masks[i] * n;                                             \
         float total[n];                                                                          \
         for (int c = 0; c < n; c++)                                                              \
-            total[c] = sums[c] + source[c];                                                      \
+            total[c] = sum;                                                                      \
         for (int c = 0; c < n; c++)                                                              \
             sums[c] = total[c];                                                                  \
         sums += n;                                                                               \
     }
-    if (width == 8) {
-        LACFOREST_LOOP(8)
+    if (width == 8 && is_first) {
+        LACFOREST_LOOP(8, source[c])
+    } else if (width == 8) {
+        LACFOREST_LOOP(8, sums[c] + source[c])
+    } else if (is_first) {
+        LACFOREST_LOOP(16, source[c])
     } else {
-        LACFOREST_LOOP(16)
+        LACFOREST_LOOP(16, sums[c] + source[c])
     }
 #undef LACFOREST_LOOP
 }
 
 LACFOREST_TWICE(
-    add_places,
-    (const float *values, const uint16_t *place, int32_t n_slots, int32_t width, float *sums),
-    (values, place, n_slots, width, sums))
+    add_masks,
+    (const float *values, const uint16_t *masks, int32_t n_slots, int32_t width, int is_first,
+     float *sums),
+    (values, masks, n_slots, width, is_first, sums))
+
+/* Multiply a number of each slot by one factor or another. */
+LACFOREST_BODY void scale_slots_body(
+    const uint8_t *is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+    double *product)
+{
+    for (int32_t s = 0; s < n_slots; s++)
+        product[s] *= is_violated[s] ? if_violated : if_satisfied;
+}
+
+/* Add to the value of each slot its product by one factor or another. */
+LACFOREST_BODY void add_slots_body(
+    const uint8_t *is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+    const double *product, double *value)
+{
+    for (int32_t s = 0; s < n_slots; s++)
+        value[s] += product[s] * (is_violated[s] ? if_violated : if_satisfied);
+}
+
+LACFOREST_TWICE(
+    scale_slots,
+    (const uint8_t *is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+     double *product),
+    (is_violated, if_satisfied, if_violated, n_slots, product))
+LACFOREST_TWICE(
+    add_slots,
+    (const uint8_t *is_violated, double if_satisfied, double if_violated, int32_t n_slots,
+     const double *product, double *value),
+    (is_violated, if_satisfied, if_violated, n_slots, product, value))
 
 /* Set one bit or another by whether a rank, after a shift that wraps around, is above a cut. */
 #define LACFOREST_MARK(name, rank_t)                                                             \
@@ -243,111 +290,5 @@ LACFOREST_TWICE(
 
 LACFOREST_MARK(mark_narrow, uint16_t)
 LACFOREST_MARK(mark_long, uint32_t)
-
-/* Add to rows of 16 sums the values of each row's slot in some units, one unit after the other. */
-static inline void add_rows_plain(
-    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
-    int64_t n_rows, float *sums)
-{
-    for (int64_t i = 0; i < n_rows; i++) {
-        for (int32_t u = 0; u < n_units; u++) {
-            const float *source = values[u] + slots[u * slot_stride + i] * LACFOREST_COLUMNS;
-            for (int c = 0; c < LACFOREST_COLUMNS; c++)
-                sums[c] += source[c];
-        }
-        sums += LACFOREST_COLUMNS;
-    }
-}
-
-/* Add to eight columns of rows, from the first one on, the values of each row's slot. */
-static inline void add_columns_plain(
-    const float *values, int32_t width, const uint16_t *slots, int64_t first, int64_t n_rows,
-    float *const *columns)
-{
-    for (int64_t i = first; i < n_rows; i++) {
-        const float *source = values + (int64_t)slots[i] * width;
-        for (int c = 0; c < 8; c++)
-            columns[c][i] += source[c];
-    }
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-
-/* The sums of a row stay in registers. */
-__attribute__((target("avx2"))) static void add_rows_wide(
-    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
-    int64_t n_rows, float *sums)
-{
-    for (int64_t i = 0; i < n_rows; i++) {
-        __m256 one = _mm256_loadu_ps(sums), two = _mm256_loadu_ps(sums + 8);
-        const uint16_t *slot = slots + i;
-        for (int32_t u = 0; u < n_units; u++) {
-            const float *source = values[u] + *slot * LACFOREST_COLUMNS;
-            one = _mm256_add_ps(one, _mm256_loadu_ps(source));
-            two = _mm256_add_ps(two, _mm256_loadu_ps(source + 8));
-            slot += slot_stride;
-        }
-        _mm256_storeu_ps(sums, one);
-        _mm256_storeu_ps(sums + 8, two);
-        sums += LACFOREST_COLUMNS;
-    }
-}
-
-/* Four values of two rows, which are four rows apart. */
-#define LACFOREST_HALVES(row, c)                                                                 \
-    _mm256_insertf128_ps(                                                                        \
-        _mm256_castps128_ps256(_mm_loadu_ps(values + (int64_t)slots[i + row] * width + c)),      \
-        _mm_loadu_ps(values + (int64_t)slots[i + row + 4] * width + c), 1)
-#define LACFOREST_ADD(column, more)                                                              \
-    _mm256_storeu_ps(                                                                            \
-        columns[column] + i, _mm256_add_ps(_mm256_loadu_ps(columns[column] + i), more));
-
-/* Eight rows at a time are turned into eight columns. */
-__attribute__((target("avx2"))) static void add_columns_wide(
-    const float *values, int32_t width, const uint16_t *slots, int64_t n_rows,
-    float *const *columns)
-{
-    int64_t i = 0;
-    for (; i < n_rows - 7; i += 8) {
-        for (int c = 0; c < 8; c += 4) {
-            __m256 a = LACFOREST_HALVES(0, c), b = LACFOREST_HALVES(1, c);
-            __m256 d = LACFOREST_HALVES(2, c), e = LACFOREST_HALVES(3, c);
-            __m256 ab_low = _mm256_unpacklo_ps(a, b), ab_high = _mm256_unpackhi_ps(a, b);
-            __m256 de_low = _mm256_unpacklo_ps(d, e), de_high = _mm256_unpackhi_ps(d, e);
-            LACFOREST_ADD(c, _mm256_shuffle_ps(ab_low, de_low, 0x44))
-            LACFOREST_ADD(c + 1, _mm256_shuffle_ps(ab_low, de_low, 0xEE))
-            LACFOREST_ADD(c + 2, _mm256_shuffle_ps(ab_high, de_high, 0x44))
-            LACFOREST_ADD(c + 3, _mm256_shuffle_ps(ab_high, de_high, 0xEE))
-        }
-    }
-    add_columns_plain(values, width, slots, i, n_rows, columns);
-}
-#endif
-
-static inline void add_rows(
-    const float *const *values, const uint16_t *slots, int64_t slot_stride, int32_t n_units,
-    int64_t n_rows, float *sums)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (lacforest_has_wide_loops) {
-        add_rows_wide(values, slots, slot_stride, n_units, n_rows, sums);
-        return;
-    }
-#endif
-    add_rows_plain(values, slots, slot_stride, n_units, n_rows, sums);
-}
-
-static inline void add_columns(
-    const float *values, int32_t width, const uint16_t *slots, int64_t n_rows,
-    float *const *columns)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (lacforest_has_wide_loops) {
-        add_columns_wide(values, width, slots, n_rows, columns);
-        return;
-    }
-#endif
-    add_columns_plain(values, width, slots, 0, n_rows, columns);
-}
 
 #endif

@@ -111,6 +111,23 @@ def test_values_are_those_of_the_definition(drawn, code):
         assert_allclose(base, expected_base, atol=1e-12)
 
 
+@given(forests(), st.integers(17, 24), st.integers(1, 40))
+def test_wide_tables_agree_with_the_definition_too(drawn, n_features, n_rows):
+    """Sums of more than sixteen features are added up, and moved to the results, in another way."""
+    arrays, X = drawn
+    rows = X[np.arange(n_rows) % len(X)]
+    first = n_features - arrays.n_features
+    nodes = arrays.nodes.copy()
+    is_inner = nodes["left"] >= 0
+    nodes["feature"][is_inner] += np.where(nodes["feature"][is_inner] >= 0, first, -first)
+    wide = dataclasses.replace(arrays, nodes=nodes, n_features=n_features)
+    values, _ = RankedForest(wide).explain(np.pad(rows, ((0, 0), (first, 0))), 1, None)
+    assert (values[:, :first] == 0).all()
+    trees = as_dictionaries(arrays, 1)
+    expected = np.array([path_dependent(trees, row)[0] for row in X])[np.arange(n_rows) % len(X)]
+    assert_allclose(values[:, first:], expected, rtol=0, atol=rounding(26, most=2))
+
+
 @given(problems(max_rows=25), seeds)
 @settings(max_examples=25)
 def test_values_of_grown_forests(problem, seed):
