@@ -47,15 +47,19 @@ def ceil_with_tolerance(value: float) -> int:
     return -floor_with_tolerance(-value)
 
 
-def pseudo_label_cap(labeled_rows: float, theta: float, multiple: float | None) -> int | None:
-    """Most pseudo-labelled rows of a tree: a multiple of n_l theta / (1 - theta), at least 1.
+def pseudo_label_cap(
+    labeled_rows: float, theta: float, upper: float, multiple: float | None
+) -> int | None:
+    """Most pseudo-labelled rows of a tree: at least 1, None is no limit.
 
-    With a multiple of 1, a tree sees known and new rows in the proportion of the unlabelled rows,
-    however many of those there are. None is no limit.
+    With a multiple of 1, a tree sees known and new rows in the proportion of the unlabelled rows if
+    `upper`, the largest plausible theta, is true; but no fewer than the pseudo-labelled rows among
+    as many unlabelled ones as other trees take.
     """
-    if multiple is None or theta >= 1.0:
+    if multiple is None or upper >= 1.0:
         return None
-    return max(1, floor_with_tolerance(multiple * labeled_rows * theta / (1.0 - theta)))
+    per_labeled = max(upper / (1.0 - upper), _UNLABELED_PER_LABELED * theta)
+    return max(1, floor_with_tolerance(multiple * labeled_rows * per_labeled))
 
 
 def unlabeled_cap(labeled_rows: float, multiple: float | None) -> int | None:

@@ -117,12 +117,12 @@ def label(
     rate : float
         Rows of a tree per row of the table.
     upper : float
-        The largest plausible theta, which the cap is derived from.
+        The largest plausible theta, which the cap allows for.
     cap : float or None
         The parameter `pseudo_cap`.
     """
     totals, theta = grower.totals, explored.criterion.theta
-    most = pseudo_label_cap(totals.labeled_rows * rate, upper, cap)
+    most = pseudo_label_cap(totals.labeled_rows * rate, theta, upper, cap)
     marked = grower.mark(explored.scores, theta)
     return PseudoLabels(marked, n_pseudo_labels(totals.n_unlabeled, theta), most)
 

@@ -91,9 +91,10 @@ class LACExtraTreesClassifier(BaseLACForest):
         ``n_l * theta / (1 - theta)``: the new rows that come with n_l known ones where the
         unlabelled rows are from. Here theta is its upper end under a moderate overlap of new and
         known rows (``RankMixture.moderate_upper_``), where there is one. Trees of Step I and on
-        drawn labels take at most the same multiple of ``2 * n_l`` unlabelled rows. Each tree draws
-        its own rows. Without a cap (None), new rows outnumber known ones where there are many more
-        unlabelled rows than labelled ones, and too many rows are then predicted as new.
+        drawn labels take at most the same multiple of ``2 * n_l`` unlabelled rows, and no cap on
+        pseudo-labels is below the number among so many. Each tree draws its own rows. Without a
+        cap (None), new rows outnumber known ones where there are many more unlabelled rows than
+        labelled ones, and too many rows are then predicted as new.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at a node of Step II, which draws on until one of them can split the node.
     max_depth : int or None, default=None

@@ -6,25 +6,34 @@ from two_blobs import U, X, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._contract.deployment import Theta
-from lacforest._growing.plan import pseudo_label_cap, unlabeled_cap
+from lacforest._growing.plan import n_pseudo_labels, pseudo_label_cap, unlabeled_cap
 from lacforest.mixture import RankMixture
 
 
 @pytest.mark.parametrize(
-    ("n_labeled", "theta", "multiple", "expected"),
+    ("n_labeled", "theta", "upper", "multiple", "expected"),
     [
-        (60, 0.5, 1.0, 60),
-        (60, 0.5, 2.0, 120),
-        (500, 0.2, 1.0, 125),
-        (100, 0.75, 1.0, 300),
-        (60, 0.001, 1.0, 1),  # a tree without new rows would never predict "new"
-        (60, 0.0, 1.0, 1),
-        (60, 1.0, 1.0, None),
-        (60, 0.5, None, None),
+        (60, 0.5, 0.5, 1.0, 60),
+        (60, 0.5, 0.5, 2.0, 120),
+        (500, 0.2, 0.2, 1.0, 200),
+        (500, 0.2, 0.2, 0.5, 100),
+        (500, 0.2, 0.6, 1.0, 750),
+        (100, 0.75, 0.75, 1.0, 300),
+        (60, 0.001, 0.001, 1.0, 1),  # a tree without new rows would never predict "new"
+        (60, 0.0, 0.0, 1.0, 1),
+        (60, 0.5, 1.0, 1.0, None),
+        (60, 0.5, 0.5, None, None),
     ],
 )
-def test_size_of_the_cap(n_labeled, theta, multiple, expected):
-    assert pseudo_label_cap(n_labeled, theta, multiple) == expected
+def test_size_of_the_cap(n_labeled, theta, upper, multiple, expected):
+    assert pseudo_label_cap(n_labeled, theta, upper, multiple) == expected
+
+
+@pytest.mark.parametrize("theta", [0.01, 0.2, 0.29, 0.5])
+def test_no_cap_of_either_kind_binds_on_two_unlabelled_rows_per_labelled_one(theta):
+    n_labeled = 150
+    assert n_pseudo_labels(2 * n_labeled, theta) <= pseudo_label_cap(n_labeled, theta, theta, 1.0)
+    assert unlabeled_cap(n_labeled, 1.0) == 2 * n_labeled
 
 
 @pytest.mark.parametrize(

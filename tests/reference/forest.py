@@ -58,11 +58,11 @@ def n_pseudo_labels(theta, n_unlabeled):
 
 
 def pseudo_label_cap(problem, multiple, scale=1.0):
-    """Most pseudo-labelled rows of a tree: floor(c n_l theta / (1 - theta)), at least one."""
+    """Most pseudo-labelled rows of a tree: c n_l theta / (1 - theta) or 2 c n_l theta, not 0."""
     if multiple is None:
         return None
     n_labeled = scale * float(sum(problem.row_weights))
-    cap = multiple * n_labeled * problem.theta / (1 - problem.theta)
+    cap = multiple * n_labeled * max(problem.theta / (1 - problem.theta), 2 * problem.theta)
     return max(1, math.floor(cap * (1 + HAIR)))
 
 
