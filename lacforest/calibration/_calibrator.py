@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.fingerprints import fingerprints
 from lacforest._input.parameters import check_int
+from lacforest._input.tags import TakesWhatEstimatorTakes
 from lacforest._utils.user_warnings import warn_user
 from lacforest.calibration._folds import CalibrationRows, FoldScores
 from lacforest.calibration._probability import new_probability_curve
@@ -30,7 +31,7 @@ from lacforest.calibration.scores import label_rows, ranking_score
 _LARGEST_SEED = 2**31
 
 
-class NoveltyCalibrator(BaseEstimator):
+class NoveltyCalibrator(TakesWhatEstimatorTakes, BaseEstimator):
     """Decisions about new rows with a bound on false alarms.
 
     Some labelled rows are held out of the fit. The share of them that look at least as new as a row
@@ -231,10 +232,8 @@ class NoveltyCalibrator(BaseEstimator):
         self._check_fresh(X)
         folds = self._fold_scores()
         knots, probabilities = new_probability_curve(folds.known, folds.unlabeled, self.theta_)
-        curve: NDArray[np.float64] = np.interp(
-            ranking_score(self.estimator_, X), knots, probabilities
-        )
-        return curve
+        scores = ranking_score(self.estimator_, X)
+        return np.asarray(np.interp(scores, knots, probabilities))
 
     # ------------------------------------------------------------------ batches
 

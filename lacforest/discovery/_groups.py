@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.parameters import check_int
+from lacforest._input.tags import TakesGapsAndSparse
 from lacforest._model.tree_view import check_names
 from lacforest._utils.frames import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
@@ -40,7 +41,7 @@ _REACH_QUANTILE = 0.99
 _REACH_MARGIN = 1.1
 
 
-class NewClassGroups(ClusterMixin, BaseEstimator):
+class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
     """Groups of rows that look new, by Ward's criterion in a space that known classes define.
 
     To a forest "new" is one class. Here rows that it called new are told apart: columns are

@@ -33,6 +33,7 @@ from lacforest._input.parameters import (
     check_tree_parameters,
 )
 from lacforest._input.tables import reject_dask
+from lacforest._input.tags import TakesGapsAndSparse
 from lacforest._input.training_data import RowTotals, TrainingRows, check_training_rows
 from lacforest._utils.callbacks import report_to_callbacks
 from lacforest._utils.classes import Labels
@@ -45,7 +46,7 @@ from lacforest.ensemble.warm_start import EarlierFit, find_earlier, remember
 _OUT_OF_BAG = ("oob_score_", "oob_decision_function_")
 
 
-class BaseLACForest(FittedForest):
+class BaseLACForest(TakesGapsAndSparse, FittedForest):
     """The fit of every forest that learns with an augmented class.
 
     A subclass brings its parameters, the plans of both steps, and Step II.
@@ -261,12 +262,6 @@ class BaseLACForest(FittedForest):
         is_right = predicted == rows.classes[:n_labeled][judged]
         weight = None if rows.weight is None else rows.weight[:n_labeled][judged]
         self.oob_score_ = float(np.average(is_right, weights=weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def check_is_forest(forest: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from lacforest._coding.coded_table import code_columns
@@ -63,6 +63,15 @@ class ThetaEstimator(BaseEstimator, metaclass=ABCMeta):
         self.n_bootstrap = n_bootstrap
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self.scorer, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.scorer).input_tags
+        else:
+            tags.input_tags.allow_nan = self.scorer == "forest"
+            tags.input_tags.sparse = True
+        return tags
 
     def fit(
         self, X: ArrayLike, X_unlabeled: ArrayLike, sample_weight: ArrayLike | None = None

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._input.categorical_columns import FROM_DTYPE
 from lacforest._input.parameters import check_int, check_level, check_n_jobs, share_ratio
+from lacforest._input.tags import TakesGapsAndSparse
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest.mixture._base import MOST_VALUES
 from lacforest.mixture._forest_scores import class_scores
@@ -39,7 +40,7 @@ _SURELY_CHANCE = 1.5
 _LEAST_TOLD_APART = 1.2
 
 
-class ShareMixture(BaseEstimator):
+class ShareMixture(TakesGapsAndSparse, BaseEstimator):
     """Theta and the share of every known class among unlabelled rows.
 
     Estimators such as `RankMixture` assume that known classes occur in deployment in the shares in
