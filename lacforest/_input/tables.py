@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import validate_data
 
 from lacforest._utils.frames import column_names, fill_masked
@@ -24,7 +24,6 @@ FOREST_TABLE: dict[str, Any] = {
     "ensure_all_finite": "allow-nan",
 }
 DENSE_TABLE: dict[str, Any] = {"dtype": np.float64}
-
 
 _NOT_NUMBERS = ("str", "utf8", "categor", "enum", "date", "time", "duration", "binary", "list")
 _IN_PIPELINES = (
@@ -41,6 +40,24 @@ _AS_CATEGORIES = "or name columns of text in categorical_features"
 _COMPARED_ROWS = 2_000
 # Share of unlabelled rows outside the range of labelled ones that makes a column foreign.
 _FOREIGN_SHARE = 0.95
+
+
+class TakesGapsAndSparse:
+    """An estimator that takes a FOREST_TABLE, as its tags say."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
+
+class TakesWhatEstimatorTakes:
+    """An estimator that hands its tables to another one, its parameter `estimator`."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags = get_tags(self.estimator).input_tags  # type: ignore[attr-defined]
+        return tags
 
 
 def _listed(names: list[str]) -> str:

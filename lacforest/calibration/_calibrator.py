@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.fingerprints import fingerprints
 from lacforest._input.parameters import check_int
-from lacforest._input.tags import TakesWhatEstimatorTakes
+from lacforest._input.tables import TakesWhatEstimatorTakes
 from lacforest._utils.user_warnings import warn_user
 from lacforest.calibration._folds import CalibrationRows, FoldScores
 from lacforest.calibration._probability import new_probability_curve

@@ -77,9 +77,9 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _watch(console: Console, given: argparse.Namespace, batches: Sequence[Place]) -> int:
-    before = [] if given.history is None else _read(given.history)
+    history = [] if given.history is None else _read(given.history)
     model = load_model(console, given)
-    seen = {entry["table"] for entry in before}
+    seen = {entry["table"] for entry in history}
     found, lines = [], []
     for place in batches:
         name = str(place)
@@ -91,11 +91,12 @@ def _watch(console: Console, given: argparse.Namespace, batches: Sequence[Place]
             batch = model.forest.adapt(X, groups=model.groups).adaptation_
         assert batch is not None
         found.append({"table": name} | batch_facts(batch))
+        history.append(_flat(found[-1]))
+        if given.history is not None:
+            # At once: an interrupt, or a table that cannot be read, loses none of the others.
+            _write(given.history, history)
         told = [f"{topic}: {text}" for topic, text in batch_lines(batch)[1:]]
         lines += [(name, told[0]), *(("", text) for text in told[1:])]
-    history = before + [_flat(entry) for entry in found]
-    if given.history is not None and found:
-        _write(given.history, history)
     if given.figure is not None:
         with writing(given.figure):
             draw_history(history, given.figure)

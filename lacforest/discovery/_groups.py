@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest._input.parameters import check_int
-from lacforest._input.tags import TakesGapsAndSparse
+from lacforest._input.tables import TakesGapsAndSparse
 from lacforest._model.tree_view import check_names
 from lacforest._utils.frames import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart

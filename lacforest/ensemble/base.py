@@ -32,8 +32,7 @@ from lacforest._input.parameters import (
     check_pseudo_cap,
     check_tree_parameters,
 )
-from lacforest._input.tables import reject_dask
-from lacforest._input.tags import TakesGapsAndSparse
+from lacforest._input.tables import TakesGapsAndSparse, reject_dask
 from lacforest._input.training_data import RowTotals, TrainingRows, check_training_rows
 from lacforest._utils.callbacks import report_to_callbacks
 from lacforest._utils.classes import Labels

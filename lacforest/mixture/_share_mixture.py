@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from lacforest._coding.coded_table import CodedTable, code_table
 from lacforest._input.categorical_columns import FROM_DTYPE
 from lacforest._input.parameters import check_int, check_level, check_n_jobs, share_ratio
-from lacforest._input.tags import TakesGapsAndSparse
+from lacforest._input.tables import TakesGapsAndSparse
 from lacforest._input.training_data import TrainingRows, check_training_rows
 from lacforest.mixture._base import MOST_VALUES
 from lacforest.mixture._forest_scores import class_scores

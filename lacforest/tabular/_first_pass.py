@@ -254,7 +254,7 @@ class _LabelCodes:
         if (codes < 0).any():
             row = first + int((codes < 0).argmax()) + 1
             raise TableError(
-                f"{name} has no label in {int((codes < 0).sum())} rows (the first is row {row}): "
+                f"{name} has no label in {int((codes < 0).sum())} row(s) (the first is row {row}): "
                 "move them to the unlabelled rows, or label them"
             )
         for value in values:

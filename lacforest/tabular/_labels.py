@@ -34,7 +34,7 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
     empty = np.flatnonzero(values.isna())
     if len(empty):
         raise TableError(
-            f"{source} has no label in {len(empty)} rows (the first is row {empty[0] + 1}): move "
+            f"{source} has no label in {len(empty)} row(s) (the first is row {empty[0] + 1}): move "
             "them to the unlabelled rows, or label them"
         )
     n_classes = values.nunique()

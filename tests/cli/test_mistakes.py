@@ -43,7 +43,7 @@ BAD_TABLES = {
     "one class": (lambda: change("labelled.csv", kind="ham"), [],
                   "column 'kind' of labelled.csv contains a single class, 'ham'"),
     "a row without label": (lambda: change("labelled.csv", kind=["ham", None] * 30), [],
-                            "labelled.csv has no label in 30 rows (the first is row 2)"),
+                            "labelled.csv has no label in 30 row(s) (the first is row 2)"),
     "a column here": (lambda: change("labelled.csv", age=1), [],
                       "labelled.csv has the column 'age', but prod.csv does not"),
     "a column there": (lambda: change("prod.csv", age=1), [],

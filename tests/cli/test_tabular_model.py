@@ -108,7 +108,7 @@ def test_labels(tmp_path, labels, known, new):
         (["ham"] * 60, "column 'kind' of the labelled table contains a single class, 'ham'"),
         (range(60), "contains 60 different values in 60 rows: it looks like an id"),
         (np.repeat([0.5, 1.0], 30), "contains numbers that are not integers, such as 1.0"),
-        (["ham"] * 58 + [None, "spam"], "no label in 1 rows (the first is row 59)"),
+        (["ham"] * 58 + [None, "spam"], "no label in 1 row(s) (the first is row 59)"),
     ],
 )
 def test_labels_that_are_refused(labels, message):

@@ -56,6 +56,18 @@ def test_what_is_no_history(run, model, folder, content):
     assert path.read_bytes() == before
 
 
+def test_a_table_that_cannot_be_read_loses_none_before_it(run, model, folder):
+    (folder / "broken.csv").write_text("other\n1\n")
+    words = ("--history", "h.csv", *JOBS)
+    outcome = run("watch", model, "prod.csv", "broken.csv", *words)
+    assert outcome.code == 2
+    assert "broken.csv" in outcome.err
+    assert pd.read_csv("h.csv")["table"].tolist() == ["prod.csv"]
+    outcome = run("watch", model, "prod.csv", *words)
+    assert outcome.code in (0, 3)
+    assert "in the history already" in outcome.out
+
+
 def test_one_run_at_a_time_writes_a_history(run, model, folder):
     words = ("watch", model, "prod.csv", "--history", "h.csv", *JOBS)
     with locked(folder / "h.csv"):
