@@ -166,24 +166,18 @@ def test_every_cut_of_few_columns_is_searched_by_columns():
     assert columns.rows is None
 
 
-def test_rows_made_for_random_cuts_do_not_change_every_cut():
+@pytest.mark.parametrize(
+    ("n_features", "n_drawn", "are_random", "copied_for"),
+    [(12, 3, False, (3, True)), (140, 140, True, (8, True)), (70, 8, True, (8, False))],
+    ids=["every cut after random ones", "more columns drawn", "random cuts after every cut"],
+)
+def test_rows_that_another_search_was_copied_for(n_features, n_drawn, are_random, copied_for):
     rng = np.random.default_rng(4)
-    columns, _ = random_columns(rng, 200, 12)
-    classes = random_classes(rng, 200, 4)
-    rest = (GiniCriterion(), {"max_features": 3}, classes, 4)
-    before = grow(columns, None, *rest)
-    columns.copy_rows(3, True)
-    assert columns.rows is not None
-    for one, other in zip(before, grow(columns, None, *rest), strict=True):
-        assert_array_equal(one.nodes, other.nodes)
-
-
-def test_more_columns_may_be_drawn_than_rows_were_copied_for():
-    rng = np.random.default_rng(5)
-    columns, values = random_columns(rng, 200, 140)
-    classes = random_classes(rng, 200, 4)
-    rest = (GiniCriterion(), {"max_features": 140}, classes, 4)
+    columns, values = random_columns(rng, 200, n_features)
+    rest = (GiniCriterion(), {"max_features": n_drawn}, random_classes(rng, 200, 4), 4)
+    values = values if are_random else None
     before = grow(columns, values, *rest)
-    columns.copy_rows(8, True)
+    columns.copy_rows(*copied_for)
+    assert columns.rows is not None
     for one, other in zip(before, grow(columns, values, *rest), strict=True):
         assert_array_equal(one.nodes, other.nodes)
