@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from lacforest._utils.products import product
 from lacforest.mixture._score_table import ScoreTable
 
 # Probability of each bin under each component: an array, or a sparse one.
@@ -51,8 +52,8 @@ def position_counts(table: ScoreTable, n_bins: int = N_BINS) -> NDArray[np.float
     start = (end - table.labeled) / total
     end = (end + gap) / total
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    below = np.clip((edges[:, None] - start) / (end - start), 0.0, 1.0) @ table.unlabeled
-    counts: NDArray[np.float64] = np.diff(below)
+    is_below = np.clip((edges[:, None] - start) / (end - start), 0.0, 1.0)
+    counts: NDArray[np.float64] = np.diff(product(is_below, table.unlabeled))
     return counts
 
 
@@ -100,7 +101,7 @@ def mixture_weights(
     # All weights are positive, so that no bin with rows has probability zero at the start.
     weights: NDArray[np.float64] = np.ones(n_parts) if start is None else start + 1e-3
     weights = weights / weights.sum()
-    fitted = parts @ weights
+    fitted = product(parts, weights)
     likelihood = float(shares @ np.log(fitted))
     if n_parts > MOST_PARTS:
         return _climb(shares, parts, weights)
@@ -117,11 +118,11 @@ def mixture_weights(
             length /= 2.0
             trial = weights + length * step
             with np.errstate(divide="ignore"):
-                gain = float(shares @ np.log(parts @ trial)) - likelihood
+                gain = float(shares @ np.log(product(parts, trial))) - likelihood
         if gain <= 0.0:
             break
         weights, likelihood = trial, likelihood + gain
-        fitted = parts @ weights
+        fitted = product(parts, weights)
         if gain < _TOLERANCE:
             break
     return weights
@@ -132,7 +133,7 @@ def log_likelihood(
 ) -> float:
     """Log-likelihood of the counts, as a sum over rows."""
     seen = counts > 0
-    return float(counts[seen] @ np.log(parts[seen] @ weights))
+    return float(counts[seen] @ np.log(product(parts[seen], weights)))
 
 
 def _climb(
@@ -144,9 +145,9 @@ def _climb(
     weights /= weights.sum()
     n_steps = _MOST_EM_STEPS if parts.shape[1] <= MOST_PARTS else _MOST_LARGE_STEPS
     for _ in range(n_steps):
-        fitted = parts @ weights
+        fitted = product(parts, weights)
         before, likelihood = likelihood, float(shares @ np.log(fitted))
-        weights = weights * (parts.T @ (shares / fitted))
+        weights = weights * product(parts.T, shares / fitted)
         weights /= weights.sum()
         if likelihood - before < _TOLERANCE:
             break

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lacforest._input.parameters import share_ratio
+from lacforest._utils.products import product
 from lacforest.mixture._beta_mixture import MOST_PARTS, Parts, mixture_weights, position_counts
 from lacforest.mixture._score_table import ScoreTable
 
@@ -108,7 +109,8 @@ class ClassScores:
 def novelty(probabilities: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """How unlabelled a row looks where labelled rows of class k weigh ratio[k]."""
     unlabeled = probabilities[:, -1]
-    score: NDArray[np.float64] = unlabeled / (unlabeled + probabilities[:, :-1] @ ratio + 1e-9)
+    known = product(probabilities[:, :-1], ratio)
+    score: NDArray[np.float64] = unlabeled / (unlabeled + known + 1e-9)
     return score
 
 
@@ -287,25 +289,26 @@ def share_covariance(fit: ShareFit, n_by_class: NDArray[np.float64]) -> NDArray[
     parts = fit.parts[:-n_known, is_free]
     columns = parts.toarray() if sparse.issparse(parts) else parts
     weights = fit.weights[is_free]
-    expected = columns @ weights
+    expected = product(columns, weights)
     seen = expected > 1e-12
     columns = columns[seen]
     n_unlabeled = fit.counts[:-n_known].sum()
     scaled = columns * (n_unlabeled / expected[seen])[:, None]
-    information = columns.T @ scaled
+    information = product(columns.T, scaled)
     shares = np.maximum(weights[:n_fitted], 1e-9)
     known = np.arange(n_fitted)
     information[known, known] += fit.counts[-n_known:][fit.is_fitted] / shares**2
     inverse = invert(information)
     inverse -= np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / inverse.sum()
-    influence = inverse[:n_fitted] @ scaled.T
+    influence = product(inverse[:n_fitted], scaled.T)
     noise = shares**2 / n_by_class[fit.is_fitted]
-    means = influence @ columns[:, :n_fitted]
-    of_labeled = (influence * (columns[:, :n_fitted] @ noise)) @ influence.T
-    of_labeled -= (means * noise) @ means.T
+    means = product(influence, columns[:, :n_fitted])
+    of_labeled = product(influence * product(columns[:, :n_fitted], noise), influence.T)
+    of_labeled -= product(means * noise, means.T)
     to_known = (np.eye(n_fitted) - (shares / shares.sum())[:, None]) / shares.sum()
     to_known *= fit.moving_part
-    covariance = to_known @ (inverse[:n_fitted, :n_fitted] + of_labeled) @ to_known.T
+    moved = product(to_known, inverse[:n_fitted, :n_fitted] + of_labeled)
+    covariance = product(moved, to_known.T)
     found = np.zeros((n_known, n_known))
     found[np.ix_(fit.is_fitted, fit.is_fitted)] = covariance
     return found
