@@ -32,7 +32,7 @@ from lacforest._utils.atomic import atomic_file
 MAGIC = b"LACFRST\n"
 _ALIGN = 64
 _MAX_HEADER = 1 << 26
-_DEFLATE_LEVEL = 1  # level 6 is a seventh smaller and takes four times as long
+_DEFLATE_LEVEL = 1  # level 6 is a tenth smaller and takes four times as long
 # Deflate can expand a block by a factor of 1000. Arrays of a forest expand by a factor of 2 to 30,
 # so a file may inflate to this many times its size, and to this many bytes whatever its size.
 _MAX_INFLATION = 100
@@ -81,6 +81,17 @@ def _aligned(size: int) -> int:
 # ---------------------------------------------------------------------------- writing
 
 
+def _deflate(array: NDArray[Any], content: memoryview) -> bytes:
+    """The content of an array, deflated.
+
+    Packed nodes are columns of bytes, in which few sequences come again. Looking for runs of one
+    byte only takes a third less time there, and finds codes that are a tenth shorter.
+    """
+    strategy = zlib.Z_RLE if array.dtype == np.uint8 else zlib.Z_DEFAULT_STRATEGY
+    deflating = zlib.compressobj(_DEFLATE_LEVEL, strategy=strategy)
+    return deflating.compress(content) + deflating.flush()
+
+
 def write_container(
     path: str | os.PathLike[str],
     header: dict[str, Any],
@@ -104,7 +115,7 @@ def write_container(
     ]
     stored: list[Any] = contents
     if compress:
-        deflated = [zlib.compress(content, _DEFLATE_LEVEL) for content in contents]
+        deflated = [_deflate(*item) for item in zip(arrays.values(), contents, strict=True)]
         compress = not _inflates_too_much(map(len, contents), map(len, deflated))
         stored = deflated if compress else contents
     layout: dict[str, dict[str, Any]] = {}

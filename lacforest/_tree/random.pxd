@@ -4,7 +4,7 @@ A stream is one 64-bit state. Every tree gets streams of its own from numpy's Se
 each purpose.
 """
 
-from libc.math cimport fabs
+from libc.math cimport ilogb, ldexp, rint
 
 from lacforest._tree.types cimport check, int32_t, uint32_t, uint64_t
 
@@ -40,17 +40,25 @@ cdef inline int32_t draw_feature(
 
 
 cdef inline double value_between(double low, double high, uint64_t word) noexcept nogil:
-    """The value at a share word / 2**64 of the way from low to high: at least low, below high.
-
-    It is rounded to single precision if that moves it by less than 2**-16 of the way: the bits that
-    a draw fills with noise are half of what trees take in a file.
-    """
+    """The value at a share word / 2**64 of the way from low to high: at least low, below high."""
     cdef double share = <double> (word >> 11) * (1.0 / 9007199254740992.0)   # 53 bits in [0, 1)
     cdef double value = low + share * (high - low)
-    cdef double rounded
     if high - low > 1.7e308:         # the difference overflowed
         value = (1.0 - share) * low + share * high
-    rounded = <double> <float> value
-    if low <= rounded < high and fabs(rounded - value) <= (high - low) * (1.0 / 65536.0):
-        return rounded
     return value if low <= value < high else low
+
+
+cdef inline double with_few_bits(double value, double low, double high) noexcept nogil:
+    """A number with few bits close to `value`: at least low, below high.
+
+    It is a multiple of a power of two, with 16 to 31 steps from low to high. The bits that a draw
+    fills with noise would be half of what trees take in a file.
+    """
+    cdef double step = ldexp(1.0, ilogb(high - low) - 4)
+    cdef double found = rint(value / step) * step
+    if found < low:
+        found += step
+    elif found >= high:
+        found -= step
+    # A gap of nearly all numbers, or of hardly any, has no such step.
+    return found if low <= found < high else value

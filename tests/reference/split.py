@@ -146,15 +146,30 @@ def random_cut_of_feature(rows, members, feature, rule, word):
     threshold = low + share * (high - low)
     if math.isinf(high - low):
         threshold = (1 - share) * low + share * high
-    with np.errstate(over="ignore"):
-        rounded = float(np.float32(threshold))
-    if low <= rounded < high and abs(rounded - threshold) <= (high - low) / 2**16:
-        threshold = rounded
-    elif not low <= threshold < high:
+    if not low <= threshold < high:
         threshold = low
+    threshold = with_few_bits(threshold, [values[feature] for values in rows.values])
     yield Cut(feature, threshold, missing_left=False)
     if some_missing:
         yield Cut(feature, threshold, missing_left=True)
+
+
+def with_few_bits(threshold, column):
+    """The multiple of a power of two next to it, between the same values of the table.
+
+    That power is a sixteenth of the distance of these values, or up to twice as small.
+    """
+    low = max(value for value in column if value <= threshold)
+    high = min(value for value in column if value > threshold)
+    if math.isinf(high - low):
+        return threshold
+    step = math.ldexp(0.5, math.frexp(high - low)[1] - 4)  # high - low is in [16, 32) of it
+    if step == 0:
+        return threshold
+    found = round(threshold / step) * step
+    if not low <= found < high:
+        found += step if found < low else -step
+    return found if low <= found < high else threshold
 
 
 def best_cut(rows, members, rule, drawn_features, max_features, search_on, cuts=cuts_of_feature):
