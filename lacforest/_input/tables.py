@@ -52,11 +52,17 @@ class TakesGapsAndSparse:
 
 
 class TakesWhatEstimatorTakes:
-    """An estimator that hands its tables to another one, its parameter `estimator`."""
+    """An estimator that hands its tables to another one, its parameter `estimator`.
+
+    The other one need not be an estimator of scikit-learn: without tags, those of this one hold.
+    """
+
+    estimator: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags = get_tags(self.estimator).input_tags  # type: ignore[attr-defined]
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 

@@ -41,8 +41,8 @@ class NoveltyCalibrator(TakesWhatEstimatorTakes, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        With `fit(X, y, X_unlabeled=...)` and `novelty_score`, for instance a forest of this
-        package. It is cloned.
+        Any object with `fit(X, y, X_unlabeled=...)` and `novelty_score`, for instance a forest. It
+        is cloned. `predict` also needs its `predict_proba`, `classes_` and `new_class_index_`.
     calibration_size : float in (0, 1) or int, default=0.3
         Labelled rows that are held out: a share of them, or a number.
     max_fpr : float in (0, 1), optional
@@ -63,7 +63,7 @@ class NoveltyCalibrator(TakesWhatEstimatorTakes, BaseEstimator):
     theta_ : float
         Share of new rows, of `estimator_`.
     classes_ : ndarray
-        Labels that `predict` may give.
+        Labels that `predict` may give, where `estimator_` has them.
 
     Notes
     -----
@@ -135,13 +135,12 @@ class NoveltyCalibrator(TakesWhatEstimatorTakes, BaseEstimator):
             )
         random = check_random_state(self.random_state)
         rows = CalibrationRows.divide(X, y, X_unlabeled, self.calibration_size, random)
-        fitted = clone(self.estimator).fit(rows.X, rows.y, X_unlabeled=X_unlabeled)
+        fitted = clone(self.estimator, safe=False).fit(rows.X, rows.y, X_unlabeled=X_unlabeled)
         self._half_seed = int(random.randint(_LARGEST_SEED))
         self._rows: CalibrationRows | None = rows
         self._folds: FoldScores | None = None
-        self._keep(
-            fitted, np.sort(ranking_score(fitted, rows.X_calibration)), fingerprints(X_unlabeled)
-        )
+        scores = np.sort(ranking_score(fitted, rows.X_calibration))
+        self._keep(fitted, scores, fingerprints(X_unlabeled))
         coinciding = np.isin(fingerprints(rows.X_calibration), self._fitted_rows)
         self._coincidence = float(coinciding.mean())
         return self
@@ -151,7 +150,8 @@ class NoveltyCalibrator(TakesWhatEstimatorTakes, BaseEstimator):
     ) -> None:
         self.estimator_ = fitted
         self.calibration_scores_ = scores
-        self.classes_ = fitted.classes_
+        if hasattr(fitted, "classes_"):
+            self.classes_ = fitted.classes_
         self.theta_ = float(fitted.theta_) if getattr(fitted, "theta_", None) is not None else 0.0
         self._fitted_rows = fitted_rows
 

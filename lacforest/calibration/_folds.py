@@ -76,7 +76,9 @@ class CalibrationRows:
         for side in (0, 1):
             judged = np.zeros(n_unlabeled, dtype=bool)
             judged[order[side::2]] = True
-            fitted = clone(estimator).fit(self.X, self.y, X_unlabeled=_take(table, ~judged))
+            fitted = clone(estimator, safe=False).fit(
+                self.X, self.y, X_unlabeled=_take(table, ~judged)
+            )
             calibration = np.sort(ranking_score(fitted, self.X_calibration))
             scores[judged] = ranking_score(fitted, _take(table, judged))
             p_values[judged] = conformal_p_values(calibration, scores[judged])

@@ -181,6 +181,30 @@ def test_methods_without_probabilities_have_p_values(tables):
     assert (calibrator.p_value(fresh)[z == "c"] <= 0.1).mean() > 0.5
 
 
+class _FirstColumn:
+    """No estimator of scikit-learn: it has `fit` and `novelty_score`, and nothing else."""
+
+    def fit(self, X, y, X_unlabeled):
+        self.center_ = X[:, 0].mean()
+        return self
+
+    def novelty_score(self, X):
+        return abs(X[:, 0] - self.center_)
+
+
+def test_any_object_with_fit_and_a_score_will_do(tables):
+    (X, y), (U, _), (fresh, _) = tables
+    calibrator = NoveltyCalibrator(_FirstColumn(), random_state=0).fit(X, y, X_unlabeled=U)
+    assert not hasattr(calibrator.estimator, "center_")
+    expected = calibrator.estimator_.novelty_score(fresh)
+    order = np.argsort(expected, kind="stable")
+    assert (np.diff(calibrator.p_value(fresh)[order]) <= 0).all()
+    assert calibrator.select(fresh, n_rows=5).mask[order[-5:]].all()
+    assert len(calibrator.select_unlabeled(fdr=0.2).mask) == len(U)
+    with pytest.raises(TypeError, match="_FirstColumn has no probabilities"):
+        calibrator.set_params(max_fpr=0.1).predict(fresh)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
