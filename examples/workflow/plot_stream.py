@@ -89,9 +89,9 @@ for day, rows in enumerate(batches):
     seen = members[np.argsort(groups.center_distances_[members])][:20]
     labels = truth[flagged[seen]]
     name = np.bincount(labels).argmax()
-    groups.promote({groups.group_names_[0]: name}, seen)
-    X_labeled = np.concatenate([X_labeled, batch[flagged[seen]]])
-    y_labeled = np.concatenate([y_labeled, labels])
+    X_more, y_more = groups.promote({groups.group_names_[0]: name}, seen, labels)
+    X_labeled = np.concatenate([X_labeled, X_more])
+    y_labeled = np.concatenate([y_labeled, y_more])
     forest.set_params(**groups.next_fit(forest))
     forest.fit(X_labeled, y_labeled, X_unlabeled=unlabeled)
     print(f"{line}: {groups.group_names_[0]} is the digit {name} ({len(seen)} rows labelled)")

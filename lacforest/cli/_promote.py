@@ -12,7 +12,7 @@ from lacforest.cli._batches import load_model
 from lacforest.cli._console import Console, table_of
 from lacforest.cli._groups import GROUP, LABEL, OWN_COLUMNS, PREFIX
 from lacforest.cli._output import TableWriter, check_output, with_formula
-from lacforest.discovery import next_shares
+from lacforest.discovery import next_shares, sizes_by_label
 from lacforest.tabular import TableError, read_table
 
 _EXAMPLES = """\
@@ -21,7 +21,8 @@ have looked at. The name of the group itself (new-1) stands for the label that -
 without a label are left out.
 
 With --model the output says how to call the next fit. A class with few labelled rows may be
-frequent in deployment; without its share, the next fit takes most of its rows for new.
+frequent in deployment; without its share, the next fit takes most of its rows for new. A group with
+several labels is divided among them, labels of known classes included.
 
 examples:
   lacforest promote labelled.csv groups.csv --target kind -o labelled-2.csv --name new-1=fraud
@@ -125,18 +126,12 @@ def _read(console: Console, given: argparse.Namespace, path: Path) -> Any:
 def _next(
     console: Console, given: argparse.Namespace, groups: Any, labels: Any, verified: Any
 ) -> tuple[float, dict[str, float]]:
-    """Theta and known shares of the next fit.
-
-    Each group counts for the label that most of its verified rows have.
-    """
+    """Theta and known shares of the next fit, where groups are as their verified rows."""
     model = load_model(console, given)
-    sizes: dict[Any, int] = {}
     to_known = {str(label): label for label in model.forest.known_classes_.tolist()}
-    for name, size in groups[GROUP].value_counts().items():
-        own = labels[verified[GROUP] == name]
-        if len(own):
-            label = own.value_counts().index[0]
-            label = to_known.get(label, label)
-            sizes[label] = sizes.get(label, 0) + int(size)
+    given_labels = labels.map(lambda label: to_known.get(label, label))
+    counts = groups[GROUP].value_counts()
+    by_group = [given_labels[verified[GROUP] == name].tolist() for name in counts.index]
+    sizes = sizes_by_label(counts.tolist(), by_group)
     theta, shares = next_shares(model.forest, sizes, len(groups))
     return theta, {str(label): value for label, value in shares.items()}

@@ -2,6 +2,6 @@
 
 from lacforest.discovery._description import Group, GroupColumn
 from lacforest.discovery._groups import NewClassGroups
-from lacforest.discovery._promotion import next_shares
+from lacforest.discovery._promotion import next_shares, sizes_by_label
 
-__all__ = ["Group", "GroupColumn", "NewClassGroups", "next_shares"]
+__all__ = ["Group", "GroupColumn", "NewClassGroups", "next_shares", "sizes_by_label"]

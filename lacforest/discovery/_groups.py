@@ -17,7 +17,13 @@ from lacforest._utils.frames import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
 from lacforest.discovery._merging import WardTree, merge_groups, typical_gap
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._promotion import check_verified, next_shares
+from lacforest.discovery._promotion import (
+    check_verified,
+    labels_by_group,
+    next_shares,
+    plain_labels,
+    sizes_by_label,
+)
 from lacforest.discovery._whitening import (
     as_dense,
     as_rows,
@@ -185,6 +191,7 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         self.merge_tree_ = merge_groups(self.centroids_, self.group_sizes_)
         self.group_names_ = self._stored.match(self.centroids_, reaches, self.gap_)
         self._rows = rows
+        self._verified: dict[int, Any] = {}  # labels of rows of this batch
         return self
 
     def _find_groups(
@@ -220,18 +227,6 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         means = KMeans(len(centroids), init=centroids, n_init=1).fit(mapped[chosen])
         # Unused numbers, where k-means emptied a group, are closed up.
         return np.unique(means.predict(mapped), return_inverse=True)[1]
-
-    def _show_stored(self) -> None:
-        """Attributes of groups that come from a file: all stored groups, without rows."""
-        self.group_names_ = list(self._stored.names)
-        self.centroids_ = np.array(self._stored.centroids)
-        self.group_sizes_ = np.zeros(len(self.group_names_), dtype=np.intp)
-        self.labels_ = np.zeros(0, dtype=np.intp)
-        self.medoids_ = np.zeros(0, dtype=np.intp)
-        self.center_distances_ = np.zeros(0)
-        self.nearest_rows_ = []
-        self.merge_tree_ = merge_groups(self.centroids_, np.ones_like(self.group_sizes_))
-        self._rows = np.zeros((0, self.n_features_in_))
 
     # ------------------------------------------------------------------ other rows
 
@@ -320,7 +315,7 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         return found
 
     def promote(
-        self, names: Mapping[str, Any], rows: Iterable[int]
+        self, names: Mapping[str, Any], rows: Iterable[int], labels: ArrayLike | None = None
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Rows that a person verified, with labels, for the next training set.
 
@@ -333,6 +328,8 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
             Label of each group that was recognised. Two groups may have one label.
         rows : iterable of int
             Positions of verified rows in the latest batch. All of them must belong to these groups.
+        labels : array-like of shape (n_verified,), optional
+            Their labels, new or known. By default all have the label of their group.
 
         Returns
         -------
@@ -342,15 +339,19 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_has_rows()
         verified = check_verified(names, rows, self.group_names_, self.labels_)
-        found = [self.group_names_[group] for group in self.labels_[verified]]
+        if labels is None:
+            labels = [names[self.group_names_[group]] for group in self.labels_[verified]]
+        found = plain_labels(labels, len(verified))
         self._stored.labels.update(names)
-        return self._rows[verified], np.array([names[name] for name in found])
+        self._verified.update(zip(verified.tolist(), found, strict=True))
+        return self._rows[verified], np.array(found)
 
     def next_fit(self, forest: Any) -> dict[str, Any]:
         """Parameters of the next fit, for promoted classes to be called by their names.
 
         A class with few verified rows is frequent in deployment all the same. Without these shares
-        the fit takes most of its rows for new.
+        the fit takes most of its rows for new. Where the verified rows of a group have several
+        labels, its size is divided among these classes as its verified rows are.
 
         Parameters
         ----------
@@ -364,12 +365,10 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_has_rows()
-        sizes: dict[Any, int] = {}
-        for name, size in zip(self.group_names_, self.group_sizes_.tolist(), strict=True):
-            if name in self._stored.labels:
-                label = self._stored.labels[name]
-                label = label.item() if isinstance(label, np.generic) else label
-                sizes[label] = sizes.get(label, 0) + size
+        labels = labels_by_group(
+            self._verified, self.group_names_, self.labels_, self._stored.labels
+        )
+        sizes = sizes_by_label(self.group_sizes_.tolist(), labels)
         if not sizes:
             raise ValueError("no group of the latest batch was promoted: call promote first")
         theta, known_shares = next_shares(forest, sizes, len(self.labels_))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,8 +37,59 @@ def check_verified(
     return verified
 
 
+def plain_labels(labels: Any, n_rows: int) -> list[Any]:
+    """Labels of verified rows as Python values, one per row."""
+    found = np.asarray(labels)
+    if found.shape != (n_rows,):
+        raise ValueError(f"labels must have one label for each of the {n_rows} rows")
+    values: list[Any] = found.tolist()
+    return values
+
+
+def labels_by_group(
+    verified: Mapping[int, Any],
+    group_names: Sequence[str],
+    groups: NDArray[np.intp],
+    promoted: Mapping[str, Any],
+) -> list[list[Any]]:
+    """Labels of the verified rows of each group; of a group named earlier, its name alone."""
+    found: list[list[Any]] = [[] for _ in group_names]
+    for row, label in verified.items():
+        found[groups[row]].append(label)
+    for name, own in zip(group_names, found, strict=True):
+        if not own and name in promoted:
+            own += plain_labels([promoted[name]], 1)
+    return found
+
+
+def sizes_by_label(group_sizes: Iterable[int], labels: Iterable[Sequence[Any]]) -> dict[Any, float]:
+    """Rows of each label, where every group is divided as its verified rows are.
+
+    Parameters
+    ----------
+    group_sizes : iterable of int
+    labels : iterable of sequences
+        Labels of the verified rows of each group, new or known; groups without any are left out.
+
+    Returns
+    -------
+    dict of label to float
+
+    Examples
+    --------
+    >>> from lacforest.discovery import sizes_by_label
+    >>> sizes_by_label([60, 30], [["fraud", "fraud", "scam"], []])
+    {'fraud': 40.0, 'scam': 20.0}
+    """
+    sizes: dict[Any, float] = {}
+    for size, own in zip(group_sizes, labels, strict=True):
+        for label, count in Counter(own).items():
+            sizes[label] = sizes.get(label, 0.0) + size * count / len(own)
+    return sizes
+
+
 def next_shares(
-    forest: Any, sizes: Mapping[Any, int], n_flagged: int
+    forest: Any, sizes: Mapping[Any, float], n_flagged: int
 ) -> tuple[float, dict[Any, float]]:
     """Theta and shares of known classes once some groups are known classes too.
 
@@ -45,8 +97,8 @@ def next_shares(
     ----------
     forest : classifier
         Fitted, with `theta_` and `known_shares_`.
-    sizes : dict of label to int
-        Rows of the groups that have this label.
+    sizes : dict of label to float
+        Rows called new that have this label, which may be a known class.
     n_flagged : int
         Rows of all groups.
     """

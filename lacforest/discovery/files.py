@@ -10,6 +10,7 @@ from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_array, decode_labels, encode_array, encode_labels
 from lacforest.discovery._description import ColumnSummary
 from lacforest.discovery._groups import NewClassGroups
+from lacforest.discovery._merging import merge_groups
 from lacforest.discovery._naming import NamedCentroids
 from lacforest.discovery._whitening import Whitening, check_distances
 
@@ -81,5 +82,18 @@ def decode_groups(stored: Any, n_features: int) -> NewClassGroups:
     groups.gap_ = float(gap)
     groups._names = [f"feature_{i}" for i in range(n_features)]
     groups._stored = NamedCentroids(names, list(centroids), reaches.tolist(), labels)
-    groups._show_stored()
+    _show_stored(groups)
     return groups
+
+
+def _show_stored(groups: NewClassGroups) -> None:
+    """Attributes of groups that come from a file: all stored groups, without rows."""
+    groups.group_names_ = list(groups._stored.names)
+    groups.centroids_ = np.array(groups._stored.centroids)
+    groups.group_sizes_ = np.zeros(len(groups.group_names_), dtype=np.intp)
+    groups.labels_ = np.zeros(0, dtype=np.intp)
+    groups.medoids_ = np.zeros(0, dtype=np.intp)
+    groups.center_distances_ = np.zeros(0)
+    groups.nearest_rows_ = []
+    groups.merge_tree_ = merge_groups(groups.centroids_, np.ones_like(groups.group_sizes_))
+    groups._rows = np.zeros((0, groups.n_features_in_))

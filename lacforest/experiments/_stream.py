@@ -169,9 +169,9 @@ class Loop(Frozen):
         labels = ask(flagged[seen])
         self.n_asked += len(seen)
         names, counts = np.unique(labels, return_counts=True)
-        groups.promote({groups.group_names_[0]: names[counts.argmax()]}, seen)
-        self.X = np.concatenate([self.X, batch[flagged[seen]]])
-        self.y = np.concatenate([self.y, labels])
+        name = names[counts.argmax()]
+        X_more, y_more = groups.promote({groups.group_names_[0]: name}, seen, labels)
+        self.X, self.y = np.concatenate([self.X, X_more]), np.concatenate([self.y, y_more])
         return True
 
 

@@ -119,6 +119,36 @@ def test_groups_and_promotion(run, model, folder):
     assert "new-1" in outcome.out
 
 
+def test_a_group_of_several_labels_is_divided_up_to_the_next_fit(run, model, folder):
+    words = ("groups", model, "prod.csv", "--labelled", "labelled.csv", "--n-groups", 1)
+    assert run(*words, "-o", "g.csv", *JOBS).code == 0
+    found = pd.read_csv("g.csv", dtype=str)
+    found.loc[:9, "label"] = ["new-1"] * 5 + ["scam"] * 3 + ["ham"] * 2
+    found.to_csv("g.csv", index=False)
+    words = ("promote", "labelled.csv", "g.csv", "--target", "kind", "-o", "next.csv", "--json")
+    outcome = run(*words, "--name", "new-1=fraud", "--model", model)
+    assert outcome.code == 0, outcome.err
+    facts = json.loads(outcome.out)
+    forest = TabularModel.load(model).forest
+    before = dict(zip(forest.known_classes_, forest._class_shares(), strict=False))
+    after = {name: (1 - facts["theta"]) * v for name, v in facts["known_shares"].items()}
+    assert after == pytest.approx(
+        {
+            "ham": before["ham"] + 0.2 * forest.theta_,
+            "spam": before["spam"],
+            "fraud": 0.5 * forest.theta_,
+            "scam": 0.3 * forest.theta_,
+        },
+        abs=0.002,  # a fit needs some new rows
+    )
+    shares = ",".join(f"{name}={value:.4f}" for name, value in facts["known_shares"].items())
+    words = ("fit", "next.csv", "--target", "kind", "--unlabeled", "prod.csv", "-o", "next.lac")
+    options = ("--theta", f"{facts['theta']:.4f}", "--known-shares", shares, "--trees", "5")
+    assert run(*words, *options, *JOBS).code == 0
+    known = TabularModel.load("next.lac").forest.known_classes_
+    assert known.tolist() == ["fraud", "ham", "scam", "spam"]
+
+
 def test_the_table_for_labelling_has_no_formulas(run, folder):
     deployed = pd.read_csv("prod.csv")
     deployed.loc[deployed["city"] == "Lima", "city"] = "=1+1"

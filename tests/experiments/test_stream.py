@@ -48,6 +48,18 @@ def test_only_the_loop_names_classes(table):
     assert lines[-1].startswith("loop, returning class named and called new: day 3 ")
 
 
+def test_a_group_of_two_classes_does_not_stop_the_loop(table):
+    X, y = table
+    stream = _stream.draw_stream(y, np.random.default_rng(1))
+    loop = _stream.Loop(X[stream.labeled], y[stream.labeled], 0)
+    hidden = stream.steady, stream.returning
+    loop.learn(X[stream.batches[4]], lambda rows: np.resize([hidden[0], *hidden], len(rows)))
+    assert loop.n_asked == 20
+    assert set(hidden) <= set(loop.forest.known_classes_)
+    shares = dict(zip(loop.forest.known_classes_, loop.forest.known_shares_, strict=True))
+    assert shares[hidden[0]] == pytest.approx(14 / 6 * shares[hidden[1]])
+
+
 def test_the_setting_of_senne():
     rng = np.random.default_rng(3)
     y = np.repeat(np.arange(3), 1000)

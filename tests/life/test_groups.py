@@ -163,6 +163,46 @@ def test_shares_of_the_next_fit(known, flagged):
     )
 
 
+def shares_after(groups, forest):
+    """Shares of all classes in deployment, as the next fit gets them."""
+    following = groups.next_fit(forest)
+    known = {k: (1 - following["theta"]) * v for k, v in following["known_shares"].items()}
+    return {"new": following["theta"], **known}
+
+
+def test_a_group_of_several_labels_is_divided_among_them(known, flagged):
+    groups = NewClassGroups().fit(flagged[0], **known)
+    rows = np.flatnonzero(groups.labels_ == 0)[:10]
+    X, y = groups.promote({"new-1": "fraud"}, rows, ["fraud"] * 5 + ["scam"] * 3 + ["a"] * 2)
+    assert_array_equal(X, flagged[0][rows])
+    assert y.tolist() == ["fraud"] * 5 + ["scam"] * 3 + ["a"] * 2
+    assert groups.promoted_ == {"new-1": "fraud"}
+    forest = LACForestClassifier(2, theta=0.45, random_state=0)
+    forest.fit(known["X_labeled"], known["y_labeled"], X_unlabeled=flagged[0])
+    # The group has 60 of 90 rows: .3 of deployment.
+    expected = {"new": 0.15, "a": 0.275 + 0.06, "b": 0.275, "fraud": 0.15, "scam": 0.09}
+    assert shares_after(groups, forest) == pytest.approx(expected)
+    # More rows of the same batch are added to these.
+    groups.promote({"new-1": "scam"}, np.flatnonzero(groups.labels_ == 0)[10:12])
+    expected |= {"a": 0.275 + 0.05, "fraud": 0.125, "scam": 0.125}
+    assert shares_after(groups, forest) == pytest.approx(expected)
+    again = LACForestClassifier(2, random_state=0, **groups.next_fit(forest))
+    labels = np.concatenate([known["y_labeled"], y])
+    again.fit(np.concatenate([known["X_labeled"], X]), labels, X_unlabeled=flagged[0])
+    assert again.known_classes_.tolist() == ["a", "b", "fraud", "scam"]
+
+
+def test_a_group_that_was_promoted_before_keeps_its_label(known):
+    rng = np.random.default_rng(5)
+    X, _ = draw(rng, c=50)
+    groups = NewClassGroups(1).fit(X, **known)
+    groups.promote({"new-1": "fraud"}, range(4), ["fraud", "fraud", "fraud", "a"])
+    groups.update(draw(rng, c=50)[0])
+    forest = LACForestClassifier(2, theta=0.4, random_state=0)
+    forest.fit(known["X_labeled"], known["y_labeled"], X_unlabeled=X)
+    assert shares_after(groups, forest)["fraud"] == pytest.approx(0.4, abs=0.002)
+
+
 def test_a_promoted_class_is_called_by_its_name(known):
     rng = np.random.default_rng(7)
     U, z = draw(rng, a=60, b=60, c=120)
@@ -192,6 +232,14 @@ def test_bad_promotions(known, flagged, names, rows, message):
     groups = NewClassGroups().fit(flagged[0], **known)
     with pytest.raises(ValueError, match=message):
         groups.promote(names, rows)
+
+
+def test_labels_that_are_not_those_of_the_rows(known, flagged):
+    groups = NewClassGroups().fit(flagged[0], **known)
+    for labels in (["x"], "xy", [["x"], ["y"]]):
+        with pytest.raises(ValueError, match="one label for each of the 2 rows"):
+            groups.promote({"new-1": "x"}, groups.nearest_rows_[0][:2], labels)
+    assert groups.promoted_ == {}
 
 
 def test_bad_calls(known, flagged):
