@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.utils import check_array
 
 
 def fingerprints(X: Any) -> NDArray[np.uint64]:
     """A 64-bit number per row: equal rows have equal ones, other rows practically never."""
+    from scipy import sparse  # these two are slow to import
+    from sklearn.utils import check_array
+
     table = check_array(
         X,
         accept_sparse="csr",
@@ -21,6 +22,11 @@ def fingerprints(X: Any) -> NDArray[np.uint64]:
     )
     if sparse.issparse(table):
         table = table.toarray()
+    return row_fingerprints(table)
+
+
+def row_fingerprints(table: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """The same for a dense table of numbers, without scikit-learn."""
     table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN, and no negative zero
     bits = np.ascontiguousarray(table).view(np.uint64)
     columns = np.arange(1, bits.shape[1] + 1, dtype=np.uint64)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lacforest._utils.arguments import names
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
@@ -108,23 +110,27 @@ def run(given: argparse.Namespace) -> int:
         ),
     )
     unseen: dict[str, tuple[int, str]] = {}
-    labels = Counter[Any]()
+    labels, own = Counter[Any](), model.fitted_rows
+    compared = np.zeros(2, dtype=np.intp)
     with writer.open() as write:
         for place in places:
             for frame in console.with_bar(read(place, keep)):
                 first = labels.total()
-                scored = model.predict(frame, unseen, str(place))
-                if rule is not None or given.explain is not None:
-                    X = model.coder.encode(frame, source=str(place))
-                    if rule is not None:
-                        rule.apply(model, X, first, scored)
-                    if given.explain is not None:
-                        add_reasons(given, model, X, scored)
+                X = model.coder.encode(frame, unseen, str(place))
+                scored = model.predict_coded(X, frame.index)
+                if own is not None:
+                    compared += own.compare(X)
+                if rule is not None:
+                    rule.apply(model, X, first, scored)
+                if given.explain is not None:
+                    add_reasons(given, model, X, scored)
                 labels.update(scored["predicted_label"].tolist())
                 _copy_columns(frame, keep, scored, first + 1)
                 write(scored)
     facts = _facts(model, labels, unseen)
     facts["notes"] += notes
+    if own is not None:
+        facts["notes"] += filter(None, [own.note(compared)])
     facts["decision"] = None if rule is None else rule.note
     facts |= {"seconds": round(time.perf_counter() - started, 3), "output": str(given.output)}
     console.print_result(facts, _lines(facts))

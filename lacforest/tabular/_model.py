@@ -23,6 +23,7 @@ from lacforest.discovery.files import decode_groups, encode_groups
 from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import CodedTables, TableCoder
+from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
 from lacforest.tabular._labels import check_shares
 from lacforest.tabular.places import Place, TableLike
@@ -57,6 +58,9 @@ class TabularModel(TableScorer):
         The version of lacforest that fitted the model; None if a file does not contain it.
     notes : list of str
         Notes for the user about the columns.
+    fitted_rows : FittedRows or None
+        By which the unlabelled rows of the fit are recognised; None after `fit_files`, and where
+        there is a calibrator, which recognises them itself.
 
     Examples
     --------
@@ -136,7 +140,7 @@ class TabularModel(TableScorer):
             As `predict` returns it for `unlabeled`.
         """
         tables = self._fit(frame, target, unlabeled, sources)
-        return self._predict_coded(tables.X_unlabeled, unlabeled.index)
+        return self.predict_coded(tables.X_unlabeled, unlabeled.index)
 
     def _fit(
         self, frame: Any, target: str, unlabeled: Any, sources: tuple[str, str]
@@ -161,12 +165,15 @@ class TabularModel(TableScorer):
             self.forest = found.estimator_
         del self.forest.feature_names_in_
         self._keep(coder, target, found)
+        if found is None:
+            self.fitted_rows = FittedRows.of(tables.X_unlabeled, tables.X)
         return tables
 
     def _keep(self, coder: TableCoder, target: str, calibrator: NoveltyCalibrator | None) -> None:
         """Store what belongs to a forest that was fitted just now; groups were of another one."""
         self.coder, self.target, self.notes = coder, target, coder.notes_
         self.calibrator, self.groups, self.version = calibrator, None, __version__
+        self.fitted_rows = None
 
     def fit_files(
         self,
@@ -248,6 +255,8 @@ class TabularModel(TableScorer):
         }
         if self.calibrator is not None:
             attachment["calibration"] = encode_calibrator(self.calibrator)
+        if self.fitted_rows is not None:
+            attachment["fitted_rows"] = self.fitted_rows.to_dict()
         if self.groups is not None:
             attachment["groups"] = encode_groups(self.groups)
         save_forest(self.forest, path, compress=True, attachment=attachment)
@@ -258,6 +267,7 @@ class TabularModel(TableScorer):
         return loaded
 
     def _attach(self, attachment: dict[str, Any], path: str | os.PathLike[str]) -> None:
+        super()._attach(attachment, path)
         with naming_the_file(path):
             if "calibration" in attachment:
                 self.calibrator = decode_calibrator(attachment["calibration"], self.forest)

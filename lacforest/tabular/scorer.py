@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._model.container import ModelFileError
+from lacforest._model.container import ModelFileError, naming_the_file
 from lacforest._model.forest_files import read_attachment
 from lacforest._model.frozen import FrozenForest
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._coder import TableCoder
+from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._plain_forests import coder_of
 from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import Kind
@@ -28,7 +29,7 @@ PREDICTED, NOVELTY = "predicted_label", "novelty_score"
 # The classes that model files of tables may name; `lacforest.ensemble` has them.
 _CLASSES = ("LACExtraTreesClassifier", "LACForestClassifier")
 # What a file tells of a model beside its forest, and a scorer needs.
-_OF_SCORERS = {"table", "target", "lacforest"}
+_OF_SCORERS = {"table", "target", "lacforest", "fitted_rows"}
 
 
 class TableScorer:
@@ -45,9 +46,12 @@ class TableScorer:
         As given.
     target, version, notes
         As in `TabularModel`.
+    fitted_rows : FittedRows or None
+        What is known about the unlabelled rows of the fit; None if nothing is.
     """
 
     calibrator: NoveltyCalibrator | None = None
+    fitted_rows: FittedRows | None = None
 
     def __init__(self, forest: Any, coder: TableCoder) -> None:
         self.forest = forest
@@ -81,7 +85,7 @@ class TableScorer:
             row sum to one. A forest that was fitted without unlabelled rows gives no score.
         """
         self._require_fit()
-        return self._predict_coded(self.coder.encode(frame, unseen, source), frame.index)
+        return self.predict_coded(self.coder.encode(frame, unseen, source), frame.index)
 
     @property
     def output_columns(self) -> list[str]:
@@ -90,7 +94,21 @@ class TableScorer:
         novelty = [] if forest.new_class_index_ is None else [NOVELTY]
         return [PREDICTED, *novelty, *(f"probability_{label}" for label in forest.known_classes_)]
 
-    def _predict_coded(self, X: NDArray[np.float64], index: Any) -> Any:
+    def predict_coded(self, X: NDArray[np.float64], index: Any) -> Any:
+        """Like `predict`, for rows in the codes of `coder`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            From `coder.encode`.
+        index : pandas.Index
+            Of the result.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `predict` returns it.
+        """
         forest, probabilities = self.forest, self._probabilities(X)
         new = forest.new_class_index_
         known = [place for place in range(len(forest.classes_)) if place != new]
@@ -183,7 +201,10 @@ class TableScorer:
         return FrozenForest.load(path, name)
 
     def _attach(self, attachment: dict[str, Any], path: str | os.PathLike[str]) -> None:
-        """Take over what else the file holds; a scorer needs none of it."""
+        """Take over what else the file holds."""
+        if "fitted_rows" in attachment:
+            with naming_the_file(path):
+                self.fitted_rows = FittedRows.from_dict(attachment["fitted_rows"])
 
 
 def load_scorer(path: str | os.PathLike[str]) -> TableScorer:
