@@ -22,13 +22,13 @@ def write_page(
     console: Console,
     path: Path,
     model: TabularModel,
-    X: NDArray[Any],
+    X: Any,
     truth: NDArray[Any] | None,
     training: Training | None,
     model_name: str,
     places: list[Place],
 ) -> None:
-    """Write the report about the rows X, which are those of the tables at `places`."""
+    """Write the report about the coded rows X, which are those of the tables at `places`."""
     from lacforest.report import write_report
 
     with console.counting("drawing the report"), writing(path), warnings.catch_warnings():

@@ -68,8 +68,9 @@ def write_report(
         The file to write. It is written under a temporary name and then renamed.
     forest : LACForestClassifier or LACExtraTreesClassifier
         Fitted with unlabelled rows.
-    X : array-like of shape (n_rows, n_features)
-        Rows to report on.
+    X : array-like or frame of shape (n_rows, n_features)
+        Rows to report on. If the index of a frame has names, it is shown beside the rows that look
+        newest: ``frame.set_index("id")``.
     y_true : array-like of shape (n_rows,), optional
         True labels, for the measures of quality. Labels outside of the known classes count as new.
     training : tuple of X, y and X_unlabeled, optional

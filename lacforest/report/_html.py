@@ -43,6 +43,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 th, td { padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); text-align: left; }
 table { width: 100%; } td { min-width: 3.2rem; }
 td:first-child, td:last-child { overflow-wrap: anywhere; }
+/* A table of many columns scrolls, rather than break its last column into letters. */
+td:nth-child(n+5):last-child { min-width: 14rem; }
 .pairs thead { position: absolute; clip-path: inset(50%); }
 .pairs tbody { display: grid; column-gap: 2.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }

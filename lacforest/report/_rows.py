@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from lacforest._utils.frames import are_equal
+from lacforest._utils.printable import printable
 from lacforest.calibration.scores import ranking_score
 from lacforest.discovery import NewClassGroups
 from lacforest.ensemble.base import BaseLACForest
@@ -18,12 +20,31 @@ from lacforest.report._html import Section, Table
 _MOST_ROWS = 10
 _REASONS = 3
 _FEWEST_FLAGGED = 8
+# Letters of a cell that are shown.
+_MOST_LETTERS = 100
 
 
 def _take(X: Any, rows: NDArray[np.intp]) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X[rows] if sparse.issparse(X) else np.asarray(X)[rows]
+
+
+def _own_columns(X: Any, rows: NDArray[np.intp]) -> dict[str, list[str]]:
+    """The named columns of the index of a frame, as texts; empty where a value is missing."""
+    if not hasattr(X, "iloc"):
+        return {}
+    index = X.index[rows]
+    return {
+        str(name): [_shortened(value) for value in index.get_level_values(level)]
+        for level, name in enumerate(index.names)
+        if name is not None
+    }
+
+
+def _shortened(value: Any) -> str:
+    text = "" if value is None or not are_equal(value, value) else printable(str(value))
+    return text if len(text) <= _MOST_LETTERS else f"{text[: _MOST_LETTERS - 3]}..."
 
 
 def groups_section(
@@ -71,25 +92,30 @@ def newest_section(
     feature_names: Sequence[str] | None,
     codes: Mapping[str, Sequence[str]],
 ) -> Section:
-    """The rows that look newest, with the columns that made them so; `codes` as in `explain`."""
+    """The rows that look newest, with the columns that made them so; `codes` as in `explain`.
+
+    The index of a frame leads from here to the rows elsewhere.
+    """
     scores = ranking_score(forest, X)
     order = np.argsort(-scores, kind="stable")[:_MOST_ROWS]
     names = None if hasattr(forest, "feature_names_in_") else feature_names
     reasons = explain(forest, _take(X, order), _REASONS, feature_names=names, categories=codes)
+    own = _own_columns(X, order)
     rows = [
         (
             str(i + 1),
+            *(values[place] for values in own.values()),
             f"{min(scores[i], 1.0):.3f}",
             str(predicted[i]),
             ", ".join(map(str, reason.reasons)),
         )
-        for i, reason in zip(order, reasons, strict=True)
+        for place, (i, reason) in enumerate(zip(order, reasons, strict=True))
     ]
     return Section(
         "Which rows, and why?",
         text="The rows with the highest novelty scores: inspect these first. Behind each value "
         "stands what it adds to the probability of being new.",
-        table=Table(("row", "novelty score", "prediction", "reasons"), rows),
+        table=Table(("row", *own, "novelty score", "prediction", "reasons"), rows),
     )
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -303,6 +304,51 @@ def test_report_with_truth(run, model, folder):
     assert outcome.code == 0
     assert json.loads(outcome.out)["report"] == "r.html"
     assert "How good is it?" in (folder / "r.html").read_text(encoding="utf-8")
+
+
+def newest_rows(path):
+    """Titles and rows of the table "Which rows, and why?"."""
+    section = path.read_text(encoding="utf-8").partition("<h2>Which rows, and why?</h2>")[2]
+    titles = re.findall("<th>(.*?)</th>", section.partition("</thead>")[0])
+    body = section.partition("<tbody>")[2].partition("</tbody>")[0]
+    return titles, [re.findall("<td>(.*?)</td>", row) for row in body.split("</tr>")[:-1]]
+
+
+def test_a_report_leads_to_rows_elsewhere(run, model, folder):
+    texts = [None if i % 2 else f"<b>{i}" for i in range(80)]
+    table = DEPLOYED.assign(id=[f"{i:04}" for i in range(80)], note=texts)
+    table.to_csv("new.csv", index=False)
+    assert run("report", "model.lac", "new.csv", "-o", "r.html", "--keep", "id,note,x").code == 0
+    titles, rows = newest_rows(folder / "r.html")
+    assert titles == ["row", "id", "note", "x", "novelty score", "prediction", "reasons"]
+    assert len(rows) == 10
+    for row, number, note, x, *_ in rows:
+        place = int(row) - 1
+        assert number == f"{place:04}"
+        assert note == ("" if place % 2 else f"&lt;b&gt;{place}")
+        assert float(x) == table["x"][place]
+    assert run("report", "model.lac", "new.csv", "-o", "plain.html").code == 0
+    without = [[cell for k, cell in enumerate(row) if k not in (1, 2, 3)] for row in rows]
+    assert newest_rows(folder / "plain.html")[1] == without
+
+
+@pytest.mark.parametrize("keep", [["*"], ["id,*", "x"]])
+def test_a_report_with_all_columns(run, model, folder, keep):
+    DEPLOYED.assign(id=range(80)).to_parquet("new.parquet")
+    words = [word for columns in keep for word in ("--keep", columns)]
+    assert run("report", "model.lac", "new.parquet", "-o", "r.html", *words).code == 0
+    assert newest_rows(folder / "r.html")[0][1:-3] == ["x", "y", "city", "member", "id"]
+
+
+def test_a_report_with_the_truth_twice(run, model, folder):
+    words = ("report", "model.lac", "labelled.csv", "-o", "r.html", "--truth", "kind")
+    assert run(*words, "--keep", "kind,kind").code == 0
+    assert newest_rows(folder / "r.html")[0][:3] == ["row", "kind", "novelty score"]
+
+
+def test_a_report_cannot_show_a_column_that_is_not_there(run, model, folder):
+    outcome = run("report", "model.lac", "prod.csv", "-o", "r.html", "--keep", "id")
+    assert outcome.is_mistake("prod.csv has no column 'id'")
 
 
 def test_report_of_a_truth_that_is_not_there(run, model, folder):

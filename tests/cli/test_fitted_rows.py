@@ -51,6 +51,13 @@ def test_calibrated_models_need_no_note(run, folder):
     assert predict_notes(run, "prod.csv") == []
 
 
+def test_a_model_that_is_fitted_on_files_forgets_earlier_rows(run, model, folder):
+    again = TabularModel.load(model)
+    assert again.fitted_rows is not None
+    again.fit_files("labelled.csv", "kind", "prod.csv")
+    assert again.fitted_rows is None
+
+
 def test_an_older_file_has_no_note(run, model):
     forget = lambda header: header["attachment"].pop("fitted_rows")  # noqa: E731
     rewrite(model, change_header=forget)

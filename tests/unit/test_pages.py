@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_wine
@@ -34,7 +35,12 @@ def report(tmp_path_factory):
     forest = LACForestClassifier(20, theta=0.3, random_state=0)
     forest.fit(wine.data[known][::2], wine.target[known][::2], X_unlabeled=wine.data[1::2])
     path = tmp_path_factory.mktemp("pages") / "report.html"
-    write_report(path, forest, wine.data[1::2], wine.target[1::2], feature_names=wine.feature_names)
+    rows = wine.data[1::2]
+    # Two columns that lead to the rows elsewhere, one of them long.
+    notes = [f"bottle {i}, seen on the shelf at the back" for i in range(len(rows))]
+    index = pd.MultiIndex.from_arrays([range(len(rows)), notes], names=["id", "note"])
+    frame = pd.DataFrame(rows, index=index)
+    write_report(path, forest, frame, wine.target[1::2], feature_names=wine.feature_names)
     return path
 
 

@@ -98,6 +98,21 @@ def test_text_is_escaped(full):
     assert "<circles>" not in page
 
 
+def test_the_index_of_a_frame_is_shown(forest, toy, tmp_path):
+    index = [range(len(toy.X_unlabeled)), ["x" * 300] * len(toy.X_unlabeled)]
+    names = ["id <1>", None]
+    frame = pd.DataFrame(toy.X_unlabeled, index=pd.MultiIndex.from_arrays(index, names=names))
+    write_report(tmp_path / "report.html", forest, frame)
+    section = read(tmp_path / "report.html").partition("Which rows, and why?")[2]
+    assert "<th>row</th><th>id &lt;1&gt;</th><th>novelty score</th>" in section
+    newest = np.argsort(-ranking_score(forest, toy.X_unlabeled), kind="stable")[0]
+    assert f"<tr><td>{newest + 1}</td><td>{newest}</td>" in section
+    assert "xxx" not in section
+    frame.index = pd.Index(index[1], name="note")
+    write_report(tmp_path / "report.html", forest, frame)
+    assert f"<td>{'x' * 97}...</td>" in read(tmp_path / "report.html")
+
+
 def test_without_truth_and_training(forest, toy, tmp_path):
     write_report(tmp_path / "report.html", forest, toy.X_unlabeled)
     page = read(tmp_path / "report.html")
