@@ -132,7 +132,7 @@ def add_to(commands: Any) -> None:
         choices=tuple(FORESTS),
         default="lacextratrees",
         help="extremely randomised trees, which measured more accurate, or the paper's forest, "
-        "whose files are a tenth of the size (default: lacextratrees)",
+        "whose files are a quarter of the size (default: lacextratrees)",
     )
     add(
         "--trees",
