@@ -18,7 +18,7 @@ from lacforest.experiments._discriminator import DiscriminatorForest
 from lacforest.experiments._life import NEW, Measured
 
 DATASETS = "optdigits,satimage,letter"
-POINTS = ("theta .3", "theta .05")
+POINTS = ("theta .3", "theta .05", "theta .01")
 LEVELS = (0.05, 0.1, 0.2)
 BUDGET = 50
 N_LABELED, N_CALIBRATION, N_UNLABELED, N_FRESH = 700, 250, 800, 600
