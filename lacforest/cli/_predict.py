@@ -110,7 +110,8 @@ def run(given: argparse.Namespace) -> int:
         ),
     )
     unseen: dict[str, tuple[int, str]] = {}
-    labels, own = Counter[Any](), model.fitted_rows
+    labels = Counter[Any]()
+    own = model.fitted_rows if model.calibrator is None else None
     compared = np.zeros(2, dtype=np.intp)
     with writer.open() as write:
         for place in places:

@@ -59,8 +59,7 @@ class TabularModel(TableScorer):
     notes : list of str
         Notes for the user about the columns.
     fitted_rows : FittedRows or None
-        By which the unlabelled rows of the fit are recognised; None after `fit_files`, and where
-        there is a calibrator, which recognises them itself.
+        By which the unlabelled rows of the fit are recognised; None after `fit_files`.
 
     Examples
     --------
@@ -165,8 +164,7 @@ class TabularModel(TableScorer):
             self.forest = found.estimator_
         del self.forest.feature_names_in_
         self._keep(coder, target, found)
-        if found is None:
-            self.fitted_rows = FittedRows.of(tables.X_unlabeled, tables.X)
+        self.fitted_rows = FittedRows.of(tables.X_unlabeled, tables.X)
         return tables
 
     def _keep(self, coder: TableCoder, target: str, calibrator: NoveltyCalibrator | None) -> None:

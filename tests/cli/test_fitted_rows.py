@@ -47,8 +47,13 @@ def test_no_note_about_other_tables(run, model, folder):
 
 def test_calibrated_models_need_no_note(run, folder):
     assert run(*fit_words("--calibrate")).code == 0
-    assert TabularModel.load("model.lac").fitted_rows is None
     assert predict_notes(run, "prod.csv") == []
+
+
+def test_an_adapted_model_has_lost_its_calibration_but_not_the_note(run, folder):
+    assert run(*fit_words("--calibrate", output="first.lac")).code == 0
+    assert run("adapt", "first.lac", "prod.csv", "-o", "model.lac").code == 0
+    assert predict_notes(run, "prod.csv")[0].startswith(f"100% {NOTE}")
 
 
 def test_a_model_that_is_fitted_on_files_forgets_earlier_rows(run, model, folder):
