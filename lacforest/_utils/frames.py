@@ -45,7 +45,8 @@ def are_equal(one: Any, other: Any) -> bool:
 
 
 def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Places of NaN, None or pandas.NA: values that differ from themselves, and None."""
+    """Places of NaN, NaT, None or pandas.NA: values that differ from themselves, and None."""
     if values.dtype.kind != "O":
-        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        is_missing: NDArray[np.bool_] = values != values
+        return is_missing
     return np.array([label is None or not are_equal(label, label) for label in values], dtype=bool)

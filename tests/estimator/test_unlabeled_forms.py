@@ -43,6 +43,7 @@ FORMS = {
     "empty text": (mixed_y(WORDS[y], "", "<U3"), ""),
     "number beside text": (mixed_y(WORDS[y], -1, object), -1),
     "NaN beside text": (mixed_y(WORDS[y], np.nan, object), np.nan),
+    "NaN beside text in a list": (mixed_y(WORDS[y], np.nan, object).tolist(), np.nan),
     "None beside text": (mixed_y(WORDS[y], None, object), np.nan),
     "text in pandas": (pd.Series(mixed_y(WORDS[y], "?", object)), "?"),
     "category in pandas": (pd.Series(mixed_y(WORDS[y], "?", object), dtype="category"), "?"),
