@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lacforest._utils.frames import as_table, column_names, find_missing
 from lacforest._utils.printable import shown
@@ -79,6 +80,7 @@ class TableCategories:
         levels : dict of ColumnLevels, optional
             The columns of categories, if they have been read already.
         """
+        reject_sparse(table, name)
         table = as_table(table)
         replaced = {}
         for feature, known in enumerate(self.columns):
@@ -92,6 +94,15 @@ class TableCategories:
                     )
                 replaced[feature] = _ranks(own, known)
         return _replace_columns(table, replaced)
+
+
+def reject_sparse(table: Any, name: str) -> None:
+    """Refuse a sparse table, whose columns cannot be replaced by ranks."""
+    if sparse.issparse(table):
+        raise TypeError(
+            f"{name} is sparse, and categorical_features need a dense table: use {name}.toarray(), "
+            "or one-hot codes without categorical_features"
+        )
 
 
 def column_types(table: Any) -> list[Any]:

@@ -165,7 +165,7 @@ def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
 def check_prediction_table(estimator: Any, X: Any) -> Any:
     """Check X of predict: the features of fit in the same order. CSC becomes CSR."""
     categories = getattr(estimator, "_categories", None)
-    if categories is not None and not sparse.issparse(X):
+    if categories is not None:
         X = _with_ranks(estimator, X, categories)
     if _is_plain_table(estimator, X):
         return X
