@@ -124,9 +124,10 @@ def _automatic_new_label(known: NDArray[Any], kind: str) -> Any:
             f"y contains labels from {known.min()!r} to {known.max()!r}, which leaves no value for "
             'new_label="auto": set new_label to a number that is not a label'
         )
+    named = kind if kind == "boolean" else known.dtype
     raise ValueError(
-        f"y contains {kind if kind == 'boolean' else known.dtype} labels, which leaves no value for "
-        "the new class: convert y to integers or to strings"
+        f"y contains {named} labels, which leaves no value for the new class: convert y to "
+        "integers or to strings"
     )
 
 

@@ -252,6 +252,42 @@ def test_rows_that_move_from_one_file_to_the_other_are_noticed(tmp_path, monkeyp
         fit_files(paths)
 
 
+@pytest.mark.usefixtures("small_pieces")
+def test_rows_in_another_order_keep_their_labels(tmp_path, monkeypatch):
+    # A database gives rows in any order, and parts of a table in another one when it is asked again.
+    labelled, deployed = tables()
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    read_first = _from_files.read_first
+
+    def shuffle_after(*arguments):
+        found = read_first(*arguments)
+        write(tmp_path, "csv", (labelled.sample(frac=1.0, random_state=0), deployed))
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", shuffle_after)
+    model = fit_files(paths)
+    predicted = model.predict(deployed)["predicted_label"][1::2]
+    assert (predicted == labelled["label"][1::2]).mean() > 0.6  # 0.3 by labels of other rows
+
+
+@pytest.mark.parametrize("label", ["x", "w"])
+def test_labels_that_change_while_they_are_read(tmp_path, monkeypatch, label):
+    labelled, deployed = tables(300)
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    read_first = _from_files.read_first
+
+    def rename_after(*arguments):
+        found = read_first(*arguments)
+        renamed = labelled.assign(label=labelled["label"].replace("z", label))
+        write(tmp_path, "csv", (renamed, deployed))
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", rename_after)
+    message = r"labelled.csv changed while it was read: it has other labels now"
+    with pytest.raises(TableError, match=message):
+        fit_files(paths)
+
+
 def test_a_fit_on_files_forgets_groups_and_calibration(tmp_path):
     paths = write(tmp_path, "csv", tables(300))
     model = TabularModel(LACForestClassifier(2, theta=0.5, random_state=0))

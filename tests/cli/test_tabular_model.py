@@ -108,6 +108,8 @@ def test_labels(tmp_path, labels, known, new):
         (["ham"] * 60, "column 'kind' of the labelled table contains a single class, 'ham'"),
         (range(60), "contains 60 different values in 60 rows: it looks like an id"),
         (np.repeat([0.5, 1.0], 30), "contains numbers that are not integers, such as 1.0"),
+        (np.repeat([2.0**53, 1.0], 30), "such as 9007199254740992, too large to be told apart"),
+        (np.repeat(np.array([2**63, 1], dtype=np.uint64), 30), "such as 9223372036854775808, too"),
         (["ham"] * 58 + [None, "spam"], "no label in 1 row(s) (the first is row 59)"),
     ],
 )
