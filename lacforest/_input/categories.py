@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from lacforest._utils.frames import as_table, column_names, find_missing
 from lacforest._utils.printable import shown
@@ -93,12 +92,12 @@ class TableCategories:
                         f"{where} holds {kinds[0]}, but its categories in fit were {kinds[1]}"
                     )
                 replaced[feature] = _ranks(own, known)
-        return _replace_columns(table, replaced)
+        return replace_columns(table, replaced)
 
 
 def reject_sparse(table: Any, name: str) -> None:
     """Refuse a sparse table, whose columns cannot be replaced by ranks."""
-    if sparse.issparse(table):
+    if hasattr(table, "tocsr"):  # without scipy, which is slow to import
         raise TypeError(
             f"{name} is sparse, and categorical_features need a dense table: use {name}.toarray(), "
             "or one-hot codes without categorical_features"
@@ -222,7 +221,7 @@ def _ranks(own: ColumnLevels, known: NDArray[Any]) -> NDArray[np.float64]:
     return np.array([*ranks, np.nan])[own.codes]
 
 
-def _replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
+def replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
     """The table with other columns in some places; the original is left as it is."""
     if hasattr(table, "iloc"):
         copy = table.copy(deep=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
 from lacforest.tabular import TableError, TabularModel, read_table
-from lacforest.tabular._labels import whole_numbers
+from lacforest.tabular.labels import whole_numbers
 from lacforest.tabular.places import Place, joint_name
 
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
-from lacforest.tabular._labels import check_labels, check_target
 from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CODINGS, CONTENTS, Coding, Kind
+from lacforest.tabular.labels import check_labels, check_target
 
 _VERSION = 3
 # Readers of version 2 do not know native categories.

@@ -15,9 +15,9 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular._labels import check_labels
 from lacforest.tabular.errors import Advice, TableError, listed
 from lacforest.tabular.kinds import Kind
+from lacforest.tabular.labels import check_labels
 from lacforest.tabular.places import Place, joint_name
 from lacforest.tabular.reading import iter_table, read_head
 

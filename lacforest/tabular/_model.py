@@ -24,7 +24,7 @@ from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
-from lacforest.tabular._labels import check_shares
+from lacforest.tabular.labels import check_shares
 from lacforest.tabular.places import Place, TableLike
 from lacforest.tabular.reading import places_of
 from lacforest.tabular.scorer import TableScorer

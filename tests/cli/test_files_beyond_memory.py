@@ -254,7 +254,7 @@ def test_rows_that_move_from_one_file_to_the_other_are_noticed(tmp_path, monkeyp
 
 @pytest.mark.usefixtures("small_pieces")
 def test_rows_in_another_order_keep_their_labels(tmp_path, monkeypatch):
-    # A database gives rows in any order, and parts of a table in another one when it is asked again.
+    # A database gives rows in any order, which may be another one when it is asked again.
     labelled, deployed = tables()
     paths = write(tmp_path, "csv", (labelled, deployed))
     read_first = _from_files.read_first

@@ -43,8 +43,8 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
     n_classes = values.nunique()
     if n_classes == 1:
         raise TableError(
-            f"column {target!r} of {source} contains a single class, {values.tolist()[0]!r}: labelled "
-            "rows of at least two classes are needed"
+            f"column {target!r} of {source} contains a single class, {values.tolist()[0]!r}: "
+            "labelled rows of at least two classes are needed"
         )
     if 2 * n_classes > len(values):
         raise TableError(
