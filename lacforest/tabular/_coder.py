@@ -214,6 +214,8 @@ class TableCoder:
         X, y, X_unlabeled : ndarray
             Features of the labelled rows, their labels, and features of the unlabelled rows.
         """
+        for frame, source in zip((labeled, unlabeled), sources, strict=True):
+            check_header(frame, source)
         check_target(labeled, target, sources[0])
         problems = Problems()
         with problems.collecting():

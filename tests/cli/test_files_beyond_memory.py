@@ -127,6 +127,20 @@ def test_rows_of_the_table_take_memory_from_the_trees():
     assert few - many == pytest.approx(48 * 4_000_000 / 2_416, abs=1)
 
 
+@pytest.mark.parametrize(
+    ("tables", "options", "error", "message"),
+    [
+        ((pd.DataFrame(), "b.csv"), {}, TypeError, "a list of names, not from a DataFrame"),
+        (([], "b.csv"), {}, TableError, "no table is named"),
+        (("a.csv", "b.csv"), {"max_memory": "2GB"}, TypeError, "max_memory must be an integer"),
+        (("a.csv", "b.csv"), {"max_memory": 0}, ValueError, "max_memory must be at least 1"),
+    ],
+)
+def test_what_is_no_file_and_no_memory(tables, options, error, message):
+    with pytest.raises(error, match=message):
+        TabularModel().fit_files(tables[0], "label", tables[1], **options)
+
+
 def test_exact_codes_need_memory(tmp_path):
     paths = write(tmp_path, "csv", tables(300))
     model = TabularModel(LACForestClassifier(3, max_bins=None))

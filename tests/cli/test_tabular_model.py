@@ -119,6 +119,18 @@ def test_labels_that_are_refused(labels, message):
     assert message in str(caught.value)
 
 
+def test_frames_of_another_library():
+    polars = pytest.importorskip("polars")
+    message = r"must be a pandas\.DataFrame, got (polars|numpy)"
+    other = polars.from_pandas(DEPLOYED)
+    with pytest.raises(TypeError, match=f"the unlabelled table {message}"):
+        TabularModel(forest()).fit(LABELLED, "kind", other)
+    fitted = TabularModel(forest()).fit(LABELLED, "kind", DEPLOYED)
+    for table in (other, DEPLOYED.to_numpy()):
+        with pytest.raises(TypeError, match=f"the table {message}"):
+            fitted.predict(table)
+
+
 def test_no_target():
     with pytest.raises(TableError, match="has no column 'label'; it has 'x', 'y', 'city'"):
         TabularModel(forest()).fit(LABELLED, "label", DEPLOYED)
