@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -80,8 +79,10 @@ def check_exact(labels: NDArray[Any], converted: NDArray[Any]) -> None:
 
 
 def find_sentinel(y: NDArray[Any], sentinel: Any) -> NDArray[np.bool_]:
-    """Rows of y that are equal to the sentinel. NaN also matches None and pandas.NA."""
-    if isinstance(sentinel, Real) and np.isnan(float(sentinel)):
+    """Rows of y that are equal to the sentinel. NaN and pandas.NA match all missing values."""
+    if np.ndim(sentinel) != 0:
+        raise TypeError(f"the mark of unlabelled rows must be a single label, got {sentinel!r}")
+    if not are_equal(sentinel, sentinel):
         return find_missing(y)
     if y.dtype.kind == "O":
         return np.array(

@@ -54,6 +54,12 @@ def test_missing_labels_in_an_object_y(known, missing):
     assert_refused(ValueError, r"\by\b.*(missing|NaN|None).*unlabeled_label", y=labels)
 
 
+@pytest.mark.parametrize("mark", [[-1], np.array([-1, 5]), (0,)], ids=str)
+def test_a_mark_that_is_no_label(mark):
+    message = "the mark of unlabelled rows must be a single label, got"
+    assert_refused(TypeError, message, {"unlabeled_label": mark}, X_unlabeled=None)
+
+
 def test_text_and_numbers_in_one_y():
     message = r"\by\b.*(mix|text|str).*"
     assert_refused(ValueError, message, y=with_entry(y, "a", dtype=object))

@@ -37,6 +37,8 @@ FORMS = {
     "NaN in pandas": (pd.Series(mixed_y(y, np.nan, np.float64)), np.nan),
     "NA in pandas": (pd.Series(mixed_y(y, None, object), dtype="Int64"), np.nan),
     "number in polars": (pl.Series(mixed_y(y, -1, np.int64)), -1),
+    "NA by its name": (pd.Series(mixed_y(y, None, object), dtype="Int64"), pd.NA),
+    "NA beside text by its name": (mixed_y(WORDS[y], pd.NA, object), pd.NA),
     "null in polars": (pl.Series(mixed_y(y, None, object).tolist(), dtype=pl.Int64), np.nan),
     "unknown": (mixed_y(WORDS[y], "unknown", "<U7"), "unknown"),
     "unknown beside objects": (mixed_y(WORDS[y], "unknown", object), "unknown"),
