@@ -52,10 +52,9 @@ def find_categories(
         if getattr(table, "ndim", 2) != 2 or table.shape[1] != len(chosen):
             return None, dict(tables)
     columns: list[NDArray[Any] | None] = [None] * len(chosen)
-    levels: dict[str, dict[int, ColumnLevels]] = {source: {} for source, _ in dense}
-    for feature in np.flatnonzero(chosen).tolist():
-        for source, table in dense:
-            levels[source][feature] = read_levels(table, feature, where_is(table, feature, source))
+    features = np.flatnonzero(chosen)
+    levels = {source: read_levels(table, features, source) for source, table in dense}
+    for feature in features.tolist():
         columns[feature] = _distinct(
             [(where_is(table, feature, source), levels[source][feature]) for source, table in dense]
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from lacforest._input.categories import column_types, read_levels, replace_columns, where_is
+from lacforest._input.categories import column_types, read_levels, replace_columns
 from lacforest._input.tables import is_text_column
 from lacforest._utils.frames import as_table
 
@@ -42,13 +42,14 @@ def _without_texts(X: Any) -> Any:
     types = column_types(table)
     if not types and table.dtype.kind in "OU":
         types = ["object"] * table.shape[1]
+    texts = [place for place, dtype in enumerate(types) if is_text_column(table, place, dtype)]
+    if not texts:
+        return table
     replaced = {}
-    for feature, dtype in enumerate(types):
-        if is_text_column(table, feature, dtype):
-            column = read_levels(table, feature, where_is(table, feature, "X"))
-            numbers = [_number_of(level) for level in column.levels.tolist()]
-            replaced[feature] = np.array([*numbers, np.nan])[column.codes]
-    return replace_columns(table, replaced) if replaced else table
+    for feature, column in read_levels(table, np.array(texts), "X").items():
+        numbers = [_number_of(level) for level in column.levels.tolist()]
+        replaced[feature] = np.array([*numbers, np.nan])[column.codes]
+    return replace_columns(table, replaced)
 
 
 def _number_of(level: str | float) -> float:
