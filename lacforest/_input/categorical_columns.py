@@ -15,6 +15,7 @@ from lacforest._input.categories import (
     TableCategories,
     column_types,
     read_levels,
+    reject_sparse,
     where_is,
 )
 from lacforest._utils.frames import as_table, column_names
@@ -44,11 +45,7 @@ def find_categories(
     if not chosen.any():
         return None, dict(tables)
     for source, table in tables:
-        if sparse.issparse(table):
-            raise TypeError(
-                f"{source} is sparse, and categorical_features need a dense table: use "
-                f"{source}.toarray(), or one-hot codes without categorical_features"
-            )
+        reject_sparse(table, source)
     dense = [(source, as_table(table)) for source, table in tables]
     for _, table in dense:
         # A table of another width is refused by the checks that follow.

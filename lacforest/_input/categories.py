@@ -81,6 +81,7 @@ class TableCategories:
         levels : dict of ColumnLevels, optional
             The columns of categories, if they have been read already.
         """
+        reject_sparse(table, name)
         table = as_table(table)
         if levels is None:
             levels = read_levels(table, np.flatnonzero(self.is_categorical), name)
@@ -95,7 +96,16 @@ class TableCategories:
                         f"fit were {kinds[1]}"
                     )
                 replaced[feature] = _ranks(own, known)
-        return _replace_columns(table, replaced)
+        return replace_columns(table, replaced)
+
+
+def reject_sparse(table: Any, name: str) -> None:
+    """Refuse a sparse table, whose columns cannot be replaced by ranks."""
+    if hasattr(table, "tocsr"):  # without scipy, which is slow to import
+        raise TypeError(
+            f"{name} is sparse, and categorical_features need a dense table: use {name}.toarray(), "
+            "or one-hot codes without categorical_features"
+        )
 
 
 def column_types(table: Any) -> list[Any]:
@@ -242,7 +252,7 @@ def _ranks(own: ColumnLevels, known: NDArray[Any]) -> NDArray[np.float64]:
     return np.array([*ranks, np.nan])[own.codes]
 
 
-def _replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
+def replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
     """The table with other columns in some places; the original is left as it is."""
     if hasattr(table, "iloc"):
         copy = table.copy(deep=False)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._input.fingerprints import row_fingerprints
+from lacforest._input.row_fingerprints import row_fingerprints
 from lacforest._model.container import ModelFileError
 from lacforest._model.values import decode_array, encode_array
 
