@@ -15,7 +15,7 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular._labels import check_labels
+from lacforest.tabular._labels import check_labels, lacks_label, require_labels
 from lacforest.tabular.errors import Advice, TableError, listed
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, joint_name
@@ -251,12 +251,8 @@ class _LabelCodes:
     def add(self, piece: Any, name: str, first: int) -> None:
         pandas = load_extra("pandas")
         codes, values = pandas.factorize(piece[self._target], use_na_sentinel=True)
-        if (codes < 0).any():
-            row = first + int((codes < 0).argmax()) + 1
-            raise TableError(
-                f"{name} has no label in {int((codes < 0).sum())} row(s) (the first is row {row}): "
-                "move them to the unlabelled rows, or label them"
-            )
+        # Code -1, of a missing label, finds the True behind the values.
+        require_labels(np.append(lacks_label(pandas.Series(values)), True)[codes], name, first)
         for value in values:
             self._code_of.setdefault(value, len(self._code_of))
         if len(self._code_of) > 65_534:

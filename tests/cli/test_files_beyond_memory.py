@@ -181,7 +181,7 @@ def test_a_row_without_a_label(tmp_path):
     labelled, deployed = tables()
     labelled.loc[2100, "label"] = None
     paths = write(tmp_path, "parquet", (labelled, deployed))
-    message = r"labelled.parquet \(chunk 3\) has no label in 1 row\(s\) \(the first is row 2101\)"
+    message = r"labelled.parquet \(chunk 3\) has no label in 1 row \(the first is row 2101\)"
     with pytest.raises(TableError, match=message):
         fit_files(paths)
 

@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-import numpy as np
-
 from reference.categories import cuts_of_categories, random_cut_of_categories
 from reference.criterion import Totals, augmented_reduction, gini_reduction
 
