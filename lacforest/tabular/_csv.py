@@ -218,7 +218,10 @@ class CsvFile:
                 line, is_header = rows.line_num + 1, is_header and not row
         except csv.Error as error:
             end = [f"{self._place}, line {line}: {error}{self._hint(line, rows.line_num)}"]
-        more = {key: f" ({n - 1} more such rows)" if n > 1 else "" for key, n in counts.items()}
+        more = {
+            key: f" ({counted(n - 1, 'more such row')})" if n > 1 else ""
+            for key, n in counts.items()
+        }
         return [text + more[key] for key, text in first.items()] + end
 
     @staticmethod
