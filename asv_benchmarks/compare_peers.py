@@ -4,7 +4,7 @@ Each figure is the best of several alternating runs, because machines are noisy;
 seconds. Peers are trained on the stacked labelled and unlabelled rows, with "unlabelled" as one
 more class: 100 fully grown trees, sqrt(n_features) features per node. LightGBM, in its forest mode,
 draws features by node and limits a tree to 1,024 leaves. Peers that are not installed are skipped.
-LACExtraTreesClassifier takes part with its defaults, 100 + 300 trees (150 beyond 10,000 rows).
+LACExtraTreesClassifier takes part with its defaults, 100 + 300 trees (200 beyond 10,000 rows).
 
 On tables of a million rows all libraries grow fewer trees, see --large-trees. With --cpu, times are
 CPU time of the process: where other work shares the cores they vary far less than elapsed time.
@@ -69,7 +69,7 @@ def fit(name: str, table: AugmentedTable, n_threads: int, n_trees: int = N_TREES
         else:
             forest = lacforest.LACExtraTreesClassifier(**options)
             if n_trees != N_TREES:
-                forest.set_params(n_explorers=n_trees, n_estimators=3 * n_trees // 2)
+                forest.set_params(n_explorers=n_trees, n_estimators=2 * n_trees)
         return forest.fit(table.X, table.y, X_unlabeled=table.X_unlabeled)
     X, y = table.stacked
     if name == "ydf":

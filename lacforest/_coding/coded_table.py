@@ -31,8 +31,10 @@ from lacforest._utils.threads import in_threads, spans, useful_threads
 ROWS_TO_BIN = 15_000
 # Bytes per row that coding one column needs beside the codes it makes.
 _SCRATCH_BYTES = 36
+# Scratch memory that threads may take however small the codes are.
+_FREE_SCRATCH = 16 << 20
 # Cells of the table that make a thread worth its start.
-_CELLS_PER_THREAD = 1 << 20
+_CELLS_PER_THREAD = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -264,11 +266,12 @@ def in_column_blocks(
     code_block: Callable[..., list[Any]], table: RowStack, n_jobs: int | None, *arguments: Any
 ) -> list[Any]:
     """What code_block(table, features, *arguments) says of all columns, by blocks in threads."""
-    n_features = table.n_features
+    n_features, n_rows = table.n_features, table.n_rows
     # Coding is a small part of a fit: limit threads so that their scratch memory stays below a
-    # third of the codes themselves.
-    n_threads = useful_threads(effective_n_jobs(n_jobs), 4 * n_features, 3 * _SCRATCH_BYTES)
-    n_threads = useful_threads(n_threads, table.n_rows * n_features, _CELLS_PER_THREAD)
+    # third of the codes themselves, unless it is small anyway.
+    scratch = max(4 * n_features * n_rows // 3, _FREE_SCRATCH)
+    n_threads = useful_threads(effective_n_jobs(n_jobs), scratch, _SCRATCH_BYTES * n_rows)
+    n_threads = useful_threads(n_threads, n_rows * n_features, _CELLS_PER_THREAD)
     n_blocks = min(n_features, n_threads if n_threads == 1 else 4 * n_threads)
     blocks = in_threads(
         code_block,

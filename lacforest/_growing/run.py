@@ -211,10 +211,10 @@ class Grower(TreeGrower):
     def _blocks(self, plan: TreePlan) -> Iterator[GrownTree]:
         rows, n_trees = self.rows, len(plan.seeds)
         n_rows = len(rows.classes)
-        # Blocks save small fits the cost of many tasks. Large fits run tree by tree: a block would
-        # hold its memory, and an idle thread would wait, until its last tree is done.
+        # Blocks save forests of many trees the cost of tasks. Large fits run tree by tree: a block
+        # would hold its memory, and an idle thread would wait, until its last tree is done.
         one_by_one = self._verbose or n_rows >= _LARGE or plan.drawn is not None
-        n_blocks = n_trees if one_by_one else min(n_trees, 8 * max(2, self.n_jobs))
+        n_blocks = n_trees if one_by_one else min(n_trees, 32 * max(2, self.n_jobs))
         blocks = spans(n_trees, n_blocks)
         taking_part = np.ones(n_rows, dtype=np.uint8)
         if plan.takes_part is not None:

@@ -15,6 +15,7 @@ from lacforest._input.categories import (
     TableCategories,
     column_types,
     read_levels,
+    reject_sparse,
     where_is,
 )
 from lacforest._utils.frames import as_table, column_names
@@ -44,21 +45,16 @@ def find_categories(
     if not chosen.any():
         return None, dict(tables)
     for source, table in tables:
-        if sparse.issparse(table):
-            raise TypeError(
-                f"{source} is sparse, and categorical_features need a dense table: use "
-                f"{source}.toarray(), or one-hot codes without categorical_features"
-            )
+        reject_sparse(table, source)
     dense = [(source, as_table(table)) for source, table in tables]
     for _, table in dense:
         # A table of another width is refused by the checks that follow.
         if getattr(table, "ndim", 2) != 2 or table.shape[1] != len(chosen):
             return None, dict(tables)
     columns: list[NDArray[Any] | None] = [None] * len(chosen)
-    levels: dict[str, dict[int, ColumnLevels]] = {source: {} for source, _ in dense}
-    for feature in np.flatnonzero(chosen).tolist():
-        for source, table in dense:
-            levels[source][feature] = read_levels(table, feature, where_is(table, feature, source))
+    features = np.flatnonzero(chosen)
+    levels = {source: read_levels(table, features, source) for source, table in dense}
+    for feature in features.tolist():
         columns[feature] = _distinct(
             [(where_is(table, feature, source), levels[source][feature]) for source, table in dense]
         )

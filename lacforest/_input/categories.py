@@ -17,6 +17,8 @@ MOST_CATEGORIES = 65_535
 # Whole numbers up to here are distinct as float64.
 _MOST_NUMBER = 2**53
 _FEW_CODES = 1 << 20
+# Cells that counting codes may take for each cell of a table, and in any case.
+_COUNTED_PER_CELL, _COUNTED = 4, 1 << 16
 
 
 @dataclass(frozen=True)
@@ -79,19 +81,31 @@ class TableCategories:
         levels : dict of ColumnLevels, optional
             The columns of categories, if they have been read already.
         """
+        reject_sparse(table, name)
         table = as_table(table)
+        if levels is None:
+            levels = read_levels(table, np.flatnonzero(self.is_categorical), name)
         replaced = {}
         for feature, known in enumerate(self.columns):
             if known is not None:
-                where = where_is(table, feature, name)
-                own = read_levels(table, feature, where) if levels is None else levels[feature]
+                own = levels[feature]
                 if len(own.levels) and len(known) and own.is_text != (known.dtype == object):
                     kinds = ("text", "numbers") if own.is_text else ("numbers", "text")
                     raise ValueError(
-                        f"{where} holds {kinds[0]}, but its categories in fit were {kinds[1]}"
+                        f"{where_is(table, feature, name)} holds {kinds[0]}, but its categories in "
+                        f"fit were {kinds[1]}"
                     )
                 replaced[feature] = _ranks(own, known)
-        return _replace_columns(table, replaced)
+        return replace_columns(table, replaced)
+
+
+def reject_sparse(table: Any, name: str) -> None:
+    """Refuse a sparse table, whose columns cannot be replaced by ranks."""
+    if hasattr(table, "tocsr"):  # without scipy, which is slow to import
+        raise TypeError(
+            f"{name} is sparse, and categorical_features need a dense table: use {name}.toarray(), "
+            "or one-hot codes without categorical_features"
+        )
 
 
 def column_types(table: Any) -> list[Any]:
@@ -104,7 +118,46 @@ def where_is(table: Any, feature: int, name: str) -> str:
     return f"column {feature if names is None else shown(names[feature])} of {name}"
 
 
-def read_levels(table: Any, feature: int, where: str) -> ColumnLevels:
+def read_levels(table: Any, features: NDArray[np.intp], name: str) -> dict[int, ColumnLevels]:
+    """Distinct values of columns that are text or numbers; `name` is that of the table."""
+    found = _levels_of_codes(table, features)
+    if found is None:
+        found = {
+            feature: _read_column(table, feature, where_is(table, feature, name))
+            for feature in features.tolist()
+        }
+    return found
+
+
+def _levels_of_codes(table: Any, features: NDArray[np.intp]) -> dict[int, ColumnLevels] | None:
+    """The same of small whole numbers, which are counted; None where a column has any others."""
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "fiu" or len(table) == 0:
+        return None
+    values = table[:, features]
+    is_present = values == values
+    if not (~is_present | ((values >= 0) & (values < _FEW_CODES))).all():
+        return None
+    codes = np.where(is_present, values, -1).astype(np.intp)
+    n_columns, n_codes = len(features), int(codes.max(initial=-1)) + 1
+    if ((codes != values) & is_present).any() or n_columns * (n_codes + 1) > max(
+        _COUNTED_PER_CELL * codes.size, _COUNTED
+    ):
+        return None
+    columns = np.arange(n_columns)
+    # Missing values, -1, are counted behind the codes, as indices from the end are.
+    place = np.where(is_present, codes, n_codes) + columns * (n_codes + 1)
+    occurs = np.bincount(place.ravel(), minlength=n_columns * (n_codes + 1)) > 0
+    occurs = occurs.reshape(n_columns, n_codes + 1)
+    rank = occurs.cumsum(axis=1) - 1
+    rank[:, n_codes] = -1
+    ranks = np.ascontiguousarray(rank[columns, codes].T)
+    return {
+        feature: ColumnLevels(np.flatnonzero(own[:n_codes]).astype(np.float64), ranks[j])
+        for j, (feature, own) in enumerate(zip(features.tolist(), occurs, strict=True))
+    }
+
+
+def _read_column(table: Any, feature: int, where: str) -> ColumnLevels:
     """Distinct values of a column that are text or numbers; `where` names it in messages."""
     try:
         values, codes, is_declared = _find_levels(table, feature)
@@ -141,18 +194,6 @@ def _find_levels(table: Any, feature: int) -> tuple[NDArray[Any], NDArray[np.int
 
 def _factorize(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Distinct values and their places in a plain column; -1 where it is missing."""
-    present = np.flatnonzero(column == column) if column.dtype.kind in "fiu" else column[:0]
-    numbers = column[present] if len(present) else column[:0]
-    # Codes of categories are small whole numbers: counting is faster than sorting.
-    if len(present) and numbers.min() >= 0 and numbers.max() < _FEW_CODES:
-        whole = numbers.astype(np.intp)
-        if (whole == numbers).all():
-            values = np.flatnonzero(np.bincount(whole))
-            place_of = np.empty(values[-1] + 1, dtype=np.intp)
-            place_of[values] = np.arange(len(values))
-            codes = np.full(len(column), -1)
-            codes[present] = place_of[whole]
-            return values, codes
     if column.dtype.kind != "O":
         values, codes = np.unique(column, return_inverse=True)
         n_values = int((values == values).sum())  # NaN comes last
@@ -211,7 +252,7 @@ def _ranks(own: ColumnLevels, known: NDArray[Any]) -> NDArray[np.float64]:
     return np.array([*ranks, np.nan])[own.codes]
 
 
-def _replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
+def replace_columns(table: Any, columns: dict[int, NDArray[np.float64]]) -> Any:
     """The table with other columns in some places; the original is left as it is."""
     if hasattr(table, "iloc"):
         copy = table.copy(deep=False)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import column_or_1d
 
-from lacforest._input.labels import check_labels
+from lacforest._input.labels import as_labels, check_labels
 from lacforest._input.tables import check_same_columns, reject_text
+from lacforest._utils.frames import fill_masked
 
 # Ranks among fewer rows say next to nothing.
 LEAST_ROWS = 10
@@ -61,9 +61,10 @@ def check_control(
         )
     rows, labels = control
     reject_text(rows, "X_known of control")
+    rows = fill_masked(rows)
     table = check_array(rows, input_name="X_known of control", estimator=estimator, **options)
     check_same_columns(table, rows, "X_known of control", estimator.n_features_in_, names)
-    labels = check_labels(column_or_1d(labels))
+    labels = check_labels(as_labels(labels, name="y_known of control"))
     if len(labels) != table.shape[0]:
         raise ValueError(
             f"y_known of control has {len(labels)} labels, but X_known has {table.shape[0]} rows"

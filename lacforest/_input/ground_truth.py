@@ -162,7 +162,7 @@ class Truth:
 
     def check_predicted(self, y_pred: Any) -> NDArray[Any]:
         """Predictions, one per row, that name only known classes and the new one."""
-        predicted: NDArray[Any] = column_or_1d(y_pred)
+        predicted = as_labels(y_pred, name="y_pred")
         check_consistent_length(self.y, predicted)
         if self.labels is not None:
             classes = self.labels.classes.tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,12 +27,15 @@ def reject_masked(values: Any, name: str) -> None:
         )
 
 
-def as_labels(y: Any, warn: bool = False) -> NDArray[Any]:
+def as_labels(y: Any, warn: bool = False, name: str = "y") -> NDArray[Any]:
     """Labels as an array of one dimension, none of them masked."""
-    reject_masked(y, "y")
+    reject_masked(y, name)
     labels: NDArray[Any] = column_or_1d(y, warn=warn)
-    if labels.dtype.kind == "f" and isinstance(y, list | tuple) and np.ndim(y) == 1:
-        check_exact(np.array(y, dtype=object), labels)
+    if isinstance(y, list | tuple) and labels.dtype.kind in "fU" and np.ndim(y) == 1:
+        given = np.array(y, dtype=object)
+        if labels.dtype.kind == "U":  # NumPy writes numbers as text, NaN as "nan"
+            return labels if labels.tolist() == given.tolist() else given
+        check_exact(given, labels)
     return labels
 
 
@@ -50,10 +52,18 @@ def check_labels(labels: NDArray[Any]) -> NDArray[Any]:
         if all(is_real(label) for label in labels) or types <= {bool, np.bool_}:
             numbers = np.array(labels.tolist())  # numbers that stood beside a None or text mark
             check_exact(labels, numbers)
-            return numbers
+            if numbers.dtype.kind != "O":
+                return numbers
         if len(types) > 1 and not all(isinstance(label, str) for label in labels):
             names = sorted(kind.__name__ for kind in types)
             raise ValueError(f"y contains labels of several types, {names}: convert y to one type")
+        # scikit-learn speaks of bytes and of lists itself.
+        odd = [label for label in labels if not isinstance(label, str | bytes | tuple | list)]
+        if odd:
+            raise ValueError(
+                f"Unknown label type: y contains labels such as {odd[0]!r}: convert y to integers "
+                "or to strings"
+            )
     return labels
 
 
@@ -69,8 +79,10 @@ def check_exact(labels: NDArray[Any], converted: NDArray[Any]) -> None:
 
 
 def find_sentinel(y: NDArray[Any], sentinel: Any) -> NDArray[np.bool_]:
-    """Rows of y that are equal to the sentinel. NaN also matches None and pandas.NA."""
-    if isinstance(sentinel, Real) and np.isnan(float(sentinel)):
+    """Rows of y that are equal to the sentinel. NaN and pandas.NA match all missing values."""
+    if np.ndim(sentinel) != 0:
+        raise TypeError(f"the mark of unlabelled rows must be a single label, got {sentinel!r}")
+    if not are_equal(sentinel, sentinel):
         return find_missing(y)
     if y.dtype.kind == "O":
         return np.array(
@@ -113,9 +125,10 @@ def _automatic_new_label(known: NDArray[Any], kind: str) -> Any:
             f"y contains labels from {known.min()!r} to {known.max()!r}, which leaves no value for "
             'new_label="auto": set new_label to a number that is not a label'
         )
+    named = kind if kind == "boolean" else known.dtype
     raise ValueError(
-        f"y contains {kind} labels, which leaves no value for the new class: convert y to integers "
-        "or to strings"
+        f"y contains {named} labels, which leaves no value for the new class: convert y to "
+        "integers or to strings"
     )
 
 
@@ -223,7 +236,8 @@ def class_weights(
         return factors
     if not isinstance(class_weight, dict):
         raise TypeError(f'class_weight must be a dict, "balanced" or None, got {class_weight!r}')
-    unknown = [label for label in class_weight if label not in known]
+    classes = known.tolist()
+    unknown = [label for label in class_weight if label not in classes]
     if unknown:
         raise ValueError(f"class_weight names labels that are not in y: {unknown}")
     for label, factor in class_weight.items():
@@ -232,7 +246,7 @@ def class_weights(
                 f"class_weight of {label!r} must be finite and not negative, got {factor!r}"
             )
     by_label = {label: float(factor) for label, factor in class_weight.items()}
-    return np.array([by_label.get(label, 1.0) for label in known.tolist()])
+    return np.array([by_label.get(label, 1.0) for label in classes])
 
 
 @dataclass(frozen=True)

@@ -196,10 +196,16 @@ def given_shares(known_shares: Any, known: NDArray[Any]) -> NDArray[np.float64]:
     if isinstance(known_shares, Mapping):
         labels = known.tolist()
         written = {str(label): label for label in labels}
+        n_given = len(known_shares)
         known_shares = {
             label if label in labels else written.get(label, label): share
             for label, share in known_shares.items()
         }
+        if len(known_shares) < n_given:
+            raise ValueError(
+                "known_shares gives a class two shares, by its label and by its label as text: "
+                "leave one of them out"
+            )
         unknown = [label for label in known_shares if label not in labels]
         missing = [label for label in labels if label not in known_shares]
         if unknown:

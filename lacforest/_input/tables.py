@@ -64,7 +64,7 @@ def _listed(names: list[str]) -> str:
     return f"[{', '.join(names[:10])}{', ...' if len(names) > 10 else ''}]"
 
 
-def _is_text_column(table: Any, index: int, dtype: Any) -> bool:
+def is_text_column(table: Any, index: int, dtype: Any) -> bool:
     """Judge by the type, or by the values if the type is object (text in pandas below 3)."""
     kind = str(dtype).lower()
     if kind != "object":
@@ -112,7 +112,7 @@ def reject_text(table: Any, name: str, advice: str = _ENCODING) -> None:
         text = [
             shown(column)
             for index, (column, dtype) in enumerate(zip(columns, dtypes, strict=False))
-            if _is_text_column(table, index, dtype)
+            if is_text_column(table, index, dtype)
         ]
         if text:
             raise ValueError(f"{name} has columns that are not numbers: {_listed(text)}; {advice}")
@@ -165,7 +165,7 @@ def check_new_table(estimator: Any, X: Any, options: dict[str, Any]) -> Any:
 def check_prediction_table(estimator: Any, X: Any) -> Any:
     """Check X of predict: the features of fit in the same order. CSC becomes CSR."""
     categories = getattr(estimator, "_categories", None)
-    if categories is not None and not sparse.issparse(X):
+    if categories is not None:
         X = _with_ranks(estimator, X, categories)
     if _is_plain_table(estimator, X):
         return X

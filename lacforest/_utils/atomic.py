@@ -40,7 +40,11 @@ def atomic_file(
     temporary = target.with_name(f".{stem}.{uuid.uuid4().hex[:8]}.tmp")
     with guard():
         mode = _mode_of(target)
-        file = open(temporary, "xb")  # noqa: SIM115
+        try:
+            file = open(temporary, "xb")  # noqa: SIM115
+        except OSError as error:
+            error.filename = os.fspath(path)  # nobody knows the temporary name
+            raise
     try:
         with file, _removed_on_sigterm(temporary):
             if mode is not None:

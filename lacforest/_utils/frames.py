@@ -36,6 +36,19 @@ def as_table(table: Any) -> Any:
     return fill_masked(table)
 
 
+def count_rows(table: Any) -> int:
+    """Rows of a frame, an array, a sparse matrix or nested lists."""
+    return int(table.shape[0]) if hasattr(table, "shape") else len(table)
+
+
+def take_rows(table: Any, rows: NDArray[np.intp]) -> Any:
+    """The given rows of such a table."""
+    table = as_table(table)
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    return table.tocsr()[rows] if hasattr(table, "tocsr") else table[rows]
+
+
 def are_equal(one: Any, other: Any) -> bool:
     """Whether two values are equal; pandas.NA is not, not even to itself."""
     try:
@@ -45,7 +58,8 @@ def are_equal(one: Any, other: Any) -> bool:
 
 
 def find_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Places of NaN, None or pandas.NA: values that differ from themselves, and None."""
+    """Places of NaN, NaT, None or pandas.NA: values that differ from themselves, and None."""
     if values.dtype.kind != "O":
-        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        is_missing: NDArray[np.bool_] = values != values
+        return is_missing
     return np.array([label is None or not are_equal(label, label) for label in values], dtype=bool)

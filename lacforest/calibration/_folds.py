@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_scalar
 
+from lacforest._input.labels import as_labels, check_labels
+from lacforest._utils.frames import count_rows, take_rows
 from lacforest.calibration._selection import check_rate, conformal_p_values
 from lacforest.calibration.scores import ranking_score
 
@@ -61,24 +63,26 @@ class CalibrationRows:
         random: np.random.RandomState,
     ) -> CalibrationRows:
         """Hold labelled rows out, by class."""
-        labels = np.asarray(y)
+        labels = check_labels(as_labels(y))
+        if len(labels) != count_rows(X):
+            raise ValueError(f"y has {len(labels)} labels, but X has {count_rows(X)} rows")
         held_out = _hold_out(labels, size, random)
-        return cls(_take(X, ~held_out), labels[~held_out], _take(X, held_out), X_unlabeled)
+        fitted, judged = (take_rows(X, np.flatnonzero(chosen)) for chosen in (~held_out, held_out))
+        return cls(fitted, labels[~held_out], judged, X_unlabeled)
 
     def score_by_halves(self, estimator: Any, seed: int) -> FoldScores:
         """Fit on each half of the unlabelled rows, and score the other half."""
         table: Any = self.X_unlabeled
-        n_unlabeled = table.shape[0] if hasattr(table, "shape") else len(table)
+        n_unlabeled = count_rows(table)
         if n_unlabeled < 2:
             raise ValueError("two halves of the unlabelled rows are needed, but there is one row")
         order = np.random.RandomState(seed).permutation(n_unlabeled)
         scores, p_values, known = np.empty(n_unlabeled), np.empty(n_unlabeled), []
         for side in (0, 1):
-            judged = np.zeros(n_unlabeled, dtype=bool)
-            judged[order[side::2]] = True
-            fitted = clone(estimator).fit(self.X, self.y, X_unlabeled=_take(table, ~judged))
+            judged, others = (np.sort(order[first::2]) for first in (side, 1 - side))
+            fitted = clone(estimator).fit(self.X, self.y, X_unlabeled=take_rows(table, others))
             calibration = np.sort(ranking_score(fitted, self.X_calibration))
-            scores[judged] = ranking_score(fitted, _take(table, judged))
+            scores[judged] = ranking_score(fitted, take_rows(table, judged))
             p_values[judged] = conformal_p_values(calibration, scores[judged])
             known.append(calibration)
         return FoldScores(np.concatenate(known), scores, p_values)
@@ -108,12 +112,3 @@ def _hold_out(
     held_out = np.zeros(len(labels), dtype=bool)
     held_out[chosen] = True
     return held_out
-
-
-def _take(X: Any, mask: NDArray[np.bool_]) -> Any:
-    """Rows of an array, a sparse matrix, a frame or a list."""
-    if hasattr(X, "iloc"):
-        return X.iloc[np.flatnonzero(mask)]
-    if hasattr(X, "shape"):
-        return X[np.flatnonzero(mask)]
-    return np.asarray(X)[mask]

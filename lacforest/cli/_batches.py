@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
 from lacforest.tabular import TableError, TabularModel, read_table
+from lacforest.tabular.labels import whole_numbers
 from lacforest.tabular.places import Place, joint_name
 
 
@@ -73,14 +74,13 @@ def labels_of(model: TabularModel, frame: Any, column: str, source: str) -> NDAr
     if values.isna().any():
         row = int(values.isna().to_numpy().argmax()) + 1
         raise TableError(f"{source} has no value in column {column!r} of row {row}")
-    labels: NDArray[Any]
     if model.forest.known_classes_.dtype.kind not in "iu":
-        labels = values.astype(str).to_numpy(dtype=object)
+        labels: NDArray[Any] = values.astype(str).to_numpy(dtype=object)
         return labels
     try:
-        labels = values.astype(float).astype("int64").to_numpy()
-    except ValueError:
+        numbers = load_extra("pandas").to_numeric(values)
+    except (TypeError, ValueError):
         raise TableError(
             f"column {column!r} of {source} contains text, but the classes of the model are numbers"
         ) from None
-    return labels
+    return whole_numbers(numbers, column, source)

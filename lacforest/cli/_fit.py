@@ -138,7 +138,7 @@ def add_to(commands: Any) -> None:
         "--trees",
         type=at_least(1),
         metavar="N",
-        help="number of trees (default: 100 for lacforest; for lacextratrees 300, or 150 where "
+        help="number of trees (default: 100 for lacforest; for lacextratrees 300, or 200 where "
         "there are more than 10,000 rows)",
     )
     add(

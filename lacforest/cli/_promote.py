@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lacforest.cli._groups import GROUP, LABEL, OWN_COLUMNS, PREFIX
 from lacforest.cli._output import TableWriter, check_output, with_formula
 from lacforest.discovery import next_shares
 from lacforest.tabular import TableError, read_table
+from lacforest.tabular.errors import listed
 
 _EXAMPLES = """\
 Write a label into the column "label" of the table that lacforest groups wrote, for rows that you
@@ -79,16 +81,20 @@ def run(given: argparse.Namespace) -> int:
             f"{given.groups} has no column {missing[0]!r}: it must come from lacforest groups"
         )
     named = dict(given.name)
+    twice = [name for name, count in Counter(name for name, _ in given.name).items() if count > 1]
+    if twice:
+        raise TableError(f"--name gives group {twice[0]!r} more than one label")
     unknown = sorted(set(named) - set(groups[GROUP]))
     if unknown:
         raise TableError(f"{given.groups} has no group {unknown[0]!r}")
-    verified = groups[groups[LABEL].notna()].map(with_formula)
+    has_label = groups[LABEL].notna() & (groups[LABEL].str.strip() != "")
+    verified = groups[has_label].map(with_formula)
     if not len(verified):
         raise TableError(
             f'{given.groups} has no labels: fill in the column "{LABEL}" for rows that you have '
             "looked at"
         )
-    labels = verified[LABEL].map(lambda label: named.get(label, label))
+    labels = verified[LABEL].str.strip().map(lambda label: named.get(label, label))
     left = sorted(set(labels) & set(groups[GROUP]))
     if left:
         raise TableError(f"group {left[0]!r} has no label: add --name {left[0]}=LABEL")
@@ -96,6 +102,7 @@ def run(given: argparse.Namespace) -> int:
     own = own.rename(columns={PREFIX + name: name for name in OWN_COLUMNS})
     own = own.assign(**{given.target: labels})
     columns = [name for name in labelled.columns if name in own.columns]
+    empty = [name for name in labelled.columns if name not in own.columns]
     joined = load_extra("pandas").concat([labelled, own[columns]], ignore_index=True)
     with writer.open() as write:
         write(joined)
@@ -105,12 +112,14 @@ def run(given: argparse.Namespace) -> int:
         ("added", ", ".join(f"{n:,} of {label}" for label, n in counts.items())),
         ("written", str(given.output)),
     ]
-    facts: dict[str, Any] = {"labelled": len(labelled), "added": counts}
+    facts: dict[str, Any] = {"labelled": len(labelled), "added": counts, "empty": empty}
     if given.model is not None:
         theta, shares = _next(console, given, groups, labels, verified)
         facts |= {"theta": theta, "known_shares": shares}
         words = ",".join(f"{label}={value:.4f}" for label, value in shares.items())
         lines.append(("next fit", f"--theta {theta:.4f} --known-shares {words}"))
+    if empty:
+        lines.append(("empty", f"added rows have no values in {listed(empty)}"))
     console.print_result(facts | {"output": str(given.output)}, table_of(lines))
     return 0
 

@@ -23,6 +23,7 @@ from lacforest.inspection import draw_history
 from lacforest.tabular.places import Place
 
 ALARM = 3
+_TEXTS = ("table", "alarms")
 _NUMBERS = ("rows", "theta", "theta_low", "theta_high", "theta_before")
 _FIGURES = (".png", ".svg", ".pdf")
 
@@ -65,6 +66,8 @@ def run(given: argparse.Namespace) -> int:
         check_output(given.figure, inputs)
         if given.figure.suffix.lower() not in _FIGURES:
             raise OutputError(f"{given.figure}: the name must end in .png, .svg or .pdf")
+        if given.history is not None and given.history.resolve() == given.figure.resolve():
+            raise OutputError(f"{given.figure} is also the history: draw into another file")
     if given.history is None:
         return _watch(console, given, batches)
     check_output(given.history, inputs)
@@ -117,8 +120,12 @@ def _read(path: Path) -> list[dict[str, Any]]:
         return []
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            return [_checked(entry) for entry in csv.DictReader(file)]
-    except (KeyError, TypeError, ValueError, csv.Error) as error:
+            table = csv.DictReader(file)
+            # A header alone is another table that would be written over.
+            if table.fieldnames is not None and not {*_TEXTS, *_NUMBERS} <= {*table.fieldnames}:
+                raise ValueError("columns are missing")
+            return [_checked(entry) for entry in table]
+    except (TypeError, ValueError, csv.Error) as error:
         raise OutputError(f"{path} is not a history of lacforest watch") from error
 
 
@@ -126,7 +133,6 @@ def _checked(entry: dict[str, Any]) -> dict[str, Any]:
     """A row of a history, with its numbers."""
     if None in entry or None in entry.values():
         raise ValueError("a row has another number of cells than the header")
-    entry["table"], entry["alarms"]
     # A class that only later models know has no share in this row.
     shares = {key: cell for key, cell in entry.items() if key.startswith("share_")}
     rest = {key: cell for key, cell in entry.items() if key not in shares}

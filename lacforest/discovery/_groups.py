@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from lacforest._input.labels import as_labels, check_labels
 from lacforest._input.parameters import check_int
-from lacforest._input.tables import TakesGapsAndSparse
+from lacforest._input.tables import TakesGapsAndSparse, check_same_columns
 from lacforest._model.tree_view import check_names
 from lacforest._utils.frames import column_names
 from lacforest.discovery._description import ColumnSummary, Group, columns_apart
@@ -96,6 +97,8 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
     array([60, 30])
     """
 
+    _columns: list[str] | None = None  # names of columns; not in files
+
     def __init__(self, n_groups: int | Literal["auto"] = "auto") -> None:
         self.n_groups = n_groups
 
@@ -128,16 +131,15 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         """
         self._check_n_groups()
         rows, labeled = as_rows(X, "X"), as_rows(X_labeled, "X_labeled")
-        if rows.shape[1] != labeled.shape[1]:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but X_labeled has {labeled.shape[1]}"
-            )
-        known, codes = np.unique(np.asarray(y_labeled), return_inverse=True)
+        self._columns = column_names(X)
+        check_same_columns(labeled, X_labeled, "X_labeled", rows.shape[1], self._columns)
+        labels = check_labels(as_labels(y_labeled, name="y_labeled"))
+        known, codes = np.unique(labels, return_inverse=True)
         if len(codes) != len(labeled):
             raise ValueError(f"X_labeled has {len(labeled)} rows, but y_labeled {len(codes)}")
         self.n_features_in_ = rows.shape[1]
         self.known_classes_ = known
-        self._names = column_names(X) or [f"feature_{i}" for i in range(rows.shape[1])]
+        self._names = self._columns or [f"feature_{i}" for i in range(rows.shape[1])]
         self._whitening = find_whitening(labeled, codes, rows)
         self._known_columns = ColumnSummary.of(labeled)
         sample = canonical_order(labeled)[:_MOST_ROWS]
@@ -199,8 +201,8 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         sure = np.ones(n_rows, dtype=bool)
         if score is not None:
             scores = np.asarray(score, dtype=np.float64)
-            if scores.shape != (n_rows,):
-                raise ValueError(f"score must have shape ({n_rows},), got {scores.shape}")
+            if scores.shape != (n_rows,) or np.isnan(scores).any():
+                raise ValueError(f"score must have shape ({n_rows},) and no NaN")
             sure = scores >= np.quantile(scores, 1 - _SURE_SHARE)
         order = canonical_order(rows)
         chosen = order[sure[order]][:_MOST_ROWS]
@@ -247,7 +249,8 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         ndarray of shape (n_rows,)
             Indices into `group_names_`.
         """
-        distances = distances_to(self._whitening.apply(self._check(X)), self.centroids_)
+        checked = self._check(X)
+        distances = distances_to(self._whitening.apply(checked), self.centroids_)
         nearest = distances.argmin(axis=1)
         places = [self._stored.names.index(name) for name in self.group_names_]
         reaches = np.array(self._stored.reaches)[places]
@@ -265,7 +268,8 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
         -------
         ndarray of bool of shape (n_rows,)
         """
-        mapped = self._whitening.apply(self._check(X))
+        rows = self._check(X)  # before the space is looked for
+        mapped = self._whitening.apply(rows)
         distances = distances_to(mapped, np.array(self._stored.centroids))
         far: NDArray[np.bool_] = np.all(distances > np.array(self._stored.reaches), axis=1)
         return far
@@ -388,11 +392,7 @@ class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
     def _check(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows = as_dense(X, "X")
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {rows.shape[1]} features, but the groups were found with "
-                f"{self.n_features_in_}"
-            )
+        check_same_columns(rows, X, "the batch", self.n_features_in_, self._columns)
         return rows
 
     def _check_n_groups(self) -> None:

@@ -11,6 +11,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from lacforest._input.fingerprints import fingerprints
+from lacforest._input.tables import reject_text
+from lacforest._utils.frames import fill_masked
 
 # Added to the covariance, in units of its mean variance, so that directions in which known rows
 # hardly vary do not drown the others; and the power of the covariance that is divided by (full
@@ -27,8 +29,13 @@ _MOST_FACTOR = 1e120
 
 def as_dense(X: Any, name: str) -> NDArray[np.float64]:
     """A table of numbers, in which NaN is missing."""
+    reject_text(X, name)
     table = check_array(
-        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", input_name=name
+        fill_masked(X),
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        input_name=name,
     )
     dense: NDArray[np.float64] = table.toarray() if sparse.issparse(table) else table
     return dense

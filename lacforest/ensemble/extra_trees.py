@@ -33,8 +33,9 @@ from lacforest.ensemble.base import BaseLACForest
 
 _REFINEMENTS = ("both", "hard", "sampled", "deepen")
 _CUTS = ("random", "every")
-# Trees of Step II by default, and from how many rows on half of them do.
+# Trees of Step II by default, and beyond how many rows fewer of them do.
 _N_TREES = 300
+_FEWER_TREES = 200
 _MANY_ROWS = 10_000
 # How many times as many features Step I draws at a node.
 _MORE_EXPLORED = 4
@@ -58,7 +59,7 @@ class LACExtraTreesClassifier(BaseLACForest):
     ----------
     n_estimators : "auto" or int, default="auto"
         Trees of Step II, the ones that predict. "auto" is 300 up to 10,000 rows, labelled and
-        unlabelled together, and 150 beyond, where half the trees are as accurate.
+        unlabelled together, and 200 beyond, where they are as accurate.
     theta : "auto", float in (0, 1) or estimator, default="auto"
         Share of unlabelled rows that belong to the new class; see `LACForestClassifier`.
     known_shares : "auto", "labeled", array or dict, default="auto"
@@ -310,7 +311,7 @@ n_features_in_, feature_names_in_
     def _n_trees(self, n_rows: int) -> int:
         if self.n_estimators != "auto":
             return int(self.n_estimators)
-        return _N_TREES if n_rows <= _MANY_ROWS else _N_TREES // 2
+        return _N_TREES if n_rows <= _MANY_ROWS else _FEWER_TREES
 
     def _check_own_parameters(self) -> None:
         check_int("n_explorers", self.n_explorers, 1)

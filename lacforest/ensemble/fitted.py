@@ -20,6 +20,7 @@ from lacforest._model.forest_files import load_forest, save_forest
 from lacforest._model.frozen import FrozenTrees
 from lacforest._model.tree_view import TreeViews
 from lacforest._utils.callbacks import CallbackSupport
+from lacforest._utils.frames import take_rows
 from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
 from lacforest.adaptation.shares import estimate_shares
 from lacforest.ensemble.categories import CategorySupport
@@ -143,7 +144,7 @@ class FittedForest(
         is_far = None
         if groups is not None:
             flagged = np.flatnonzero((votes * factors).argmax(axis=1) == votes.shape[1] - 1)
-            rows = X_new.iloc[flagged] if hasattr(X_new, "iloc") else np.asarray(X_new)[flagged]
+            rows = take_rows(X_new, flagged)
             is_far = groups.is_far(rows) if len(flagged) else np.zeros(0, dtype=bool)
         batch = describe_batch(found, before, self.known_classes_, len(votes), level, is_far)
         adapted = copy.copy(self)

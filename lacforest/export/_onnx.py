@@ -22,7 +22,8 @@ def to_onnx(forest: Any, *, input_type: Literal["float32", "float64"] = "float32
 
     The model has one input, ``X`` of shape (n_rows, n_features), and these outputs:
 
-    - ``label``: the labels of ``predict``, as int64, text or another type of labels;
+    - ``label``: the labels of ``predict``, as int64 (uint64 where one is larger), text or another
+      type of labels;
     - ``probabilities``: float32, with the columns of ``classes_``, the new class included;
     - ``novelty_score``: float32, the column of the new class. Absent if the forest was fitted
       without unlabelled rows.
@@ -148,7 +149,8 @@ def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
         text = [label.encode() for label in classes.tolist()]
         return onnx.helper.make_tensor("labels", onnx.TensorProto.STRING, [len(text)], text)
     if classes.dtype.kind in "iu":
-        classes = classes.astype(np.int64)
+        if classes[-1] <= np.iinfo(np.int64).max:  # else uint64, as classes are sorted
+            classes = classes.astype(np.int64)
     elif classes.dtype.kind == "f":
         classes = classes.astype(np.float64)
     return onnx.numpy_helper.from_array(np.ascontiguousarray(classes), "labels")

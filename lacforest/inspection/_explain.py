@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lacforest._input.parameters import check_int
@@ -23,11 +23,11 @@ class Reason:
     ----------
     column : str
     value : float
-        Of the row; NaN where it is missing.
+        Of the row; NaN where it is missing. Of a category that is text, its rank.
     effect : float
         The Shapley value of the column.
     category : str or None
-        The text that the value stands for, in a column of coded text.
+        The text that the value stands for, in a column of categories or of coded text.
     """
 
     column: str
@@ -134,6 +134,7 @@ def explain(
         "feature_{}",
     )
     texts = {} if categories is None else categories
+    known = getattr(forest, "categories_", (None,) * table.shape[1])
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :n_columns]
     explanations = []
     for row, (effects, chosen) in enumerate(zip(values, order, strict=True)):
@@ -141,11 +142,12 @@ def explain(
         reasons = tuple(
             Reason(
                 names[column],
-                float(cells[column]),
+                value,
                 float(effects[column]),
-                _category(texts.get(names[column]), float(cells[column])),
+                _category(texts.get(names[column]), value) if category is None else category,
             )
             for column in chosen
+            for value, category in [_read_cell(float(cells[column]), known[column])]
         )
         explanations.append(
             Explanation(
@@ -157,6 +159,14 @@ def explain(
             )
         )
     return explanations
+
+
+def _read_cell(cell: float, known: NDArray[Any] | None) -> tuple[float, str | None]:
+    """The number in a table as the trees see it, or what the rank of a category stands for."""
+    if known is None or np.isnan(cell):
+        return cell, None
+    category = known[int(cell)]
+    return (cell, category) if isinstance(category, str) else (float(category), None)
 
 
 def _category(texts: Sequence[str] | None, value: float) -> str | None:

@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import inspection
-from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.classifiers import find_classifier
-from lacforest._input.labels import find_sentinel
+from lacforest._input.labels import as_labels, find_sentinel
 from lacforest.metrics import accuracy_score, new_class_auc
 from lacforest.model_selection import make_augmented_scorer
 
@@ -65,7 +64,7 @@ class _LabelFreeAUC:
     unlabeled_label: Any
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        is_unlabeled = find_sentinel(column_or_1d(y), self.unlabeled_label)
+        is_unlabeled = find_sentinel(as_labels(y), self.unlabeled_label)
         of_unlabeled = new_class_auc(is_unlabeled, new_class_scores(estimator, X), new_label=True)
         return (of_unlabeled - (1 - self.theta) / 2) / self.theta
 
@@ -150,7 +149,7 @@ def permutation_importance(
     accuracy [0.2 0.4]
     new_class_auc [0.  0.4]
     """
-    scorer = _make_scorer(find_classifier(estimator), column_or_1d(y), scoring, unlabeled_label)
+    scorer = _make_scorer(find_classifier(estimator), as_labels(y), scoring, unlabeled_label)
     return inspection.permutation_importance(
         estimator,
         X,

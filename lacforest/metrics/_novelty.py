@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.ground_truth import Truth, read_truth, read_with_known
+from lacforest._input.labels import reject_masked
 from lacforest._input.parameters import is_real
 
 
@@ -24,6 +25,7 @@ def _check_finite(scores: NDArray[np.float64], name: str) -> None:
 
 def _novelty(y_score: Any, truth: Truth, name: str = "y_score") -> NDArray[np.float64]:
     """One score per row, from scores or from the probabilities of all classes."""
+    reject_masked(y_score, name)
     scores: NDArray[np.float64] = np.asarray(y_score, dtype=np.float64)
     if scores.ndim == 2 and scores.shape[1] > 1:
         if truth.labels is None:

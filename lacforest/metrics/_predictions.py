@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import column_or_1d
 
 from lacforest._input.ground_truth import read_truth, read_with_known
 from lacforest._input.labels import as_labels, check_labels, check_weight, find_sentinel
@@ -266,7 +265,7 @@ def augmented_accuracy_score(
     0.875
     """
     known_share = 1.0 - check_share(theta)
-    labels, predicted = as_labels(y_true), column_or_1d(y_pred)
+    labels, predicted = as_labels(y_true, name="y_true"), as_labels(y_pred, name="y_pred")
     check_consistent_length(labels, predicted)
     unlabeled = find_sentinel(labels, unlabeled_label)
     if not unlabeled.any():

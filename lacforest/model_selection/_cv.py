@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state, indexable
-from sklearn.utils.validation import column_or_1d
 
-from lacforest._input.labels import check_labels, find_sentinel
+from lacforest._input.labels import as_labels, check_labels, find_sentinel
 from lacforest._input.parameters import check_int
 
 
@@ -97,7 +96,7 @@ class AugmentedKFold:
             Row numbers, ascending.
         """
         X, y = indexable(X, y)
-        labels = column_or_1d(y)
+        labels = as_labels(y)
         is_unlabeled = find_sentinel(labels, self.unlabeled_label)
         labeled, unlabeled = np.flatnonzero(~is_unlabeled), np.flatnonzero(is_unlabeled)
         self._check_rows(len(labeled), len(unlabeled))

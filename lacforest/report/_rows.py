@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from lacforest._utils.frames import take_rows
 from lacforest.calibration.scores import ranking_score
 from lacforest.discovery import NewClassGroups
 from lacforest.ensemble.base import BaseLACForest
@@ -18,12 +18,6 @@ from lacforest.report._html import Section, Table
 _MOST_ROWS = 10
 _REASONS = 3
 _FEWEST_FLAGGED = 8
-
-
-def _take(X: Any, rows: NDArray[np.intp]) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X[rows] if sparse.issparse(X) else np.asarray(X)[rows]
 
 
 def groups_section(
@@ -38,7 +32,7 @@ def groups_section(
     flagged = np.flatnonzero(is_new)
     if training is None or len(flagged) < _FEWEST_FLAGGED:
         return None
-    rows = _take(X, flagged)
+    rows = take_rows(X, flagged)
     groups = NewClassGroups().fit(
         rows,
         X_labeled=training[0],
@@ -75,7 +69,7 @@ def newest_section(
     scores = ranking_score(forest, X)
     order = np.argsort(-scores, kind="stable")[:_MOST_ROWS]
     names = None if hasattr(forest, "feature_names_in_") else feature_names
-    reasons = explain(forest, _take(X, order), _REASONS, feature_names=names, categories=codes)
+    reasons = explain(forest, take_rows(X, order), _REASONS, feature_names=names, categories=codes)
     rows = [
         (
             str(i + 1),

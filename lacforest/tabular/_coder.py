@@ -12,10 +12,10 @@ from lacforest._utils.extras import load_extra
 from lacforest._utils.printable import counted
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
-from lacforest.tabular._labels import check_labels, check_target
 from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CODINGS, CONTENTS, Coding, Kind
+from lacforest.tabular.labels import check_labels, check_target
 
 _VERSION = 3
 # Readers of version 2 do not know native categories.
@@ -215,6 +215,8 @@ class TableCoder:
         X, y, X_unlabeled : ndarray
             Features of the labelled rows, their labels, and features of the unlabelled rows.
         """
+        for frame, source in zip((labeled, unlabeled), sources, strict=True):
+            check_header(frame, source)
         check_target(labeled, target, sources[0])
         problems = Problems()
         with problems.collecting():

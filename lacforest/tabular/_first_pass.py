@@ -15,10 +15,10 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular._labels import check_labels, lacks_label, require_labels
 from lacforest.tabular._survey import CoderOptions, check_names
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import Kind
+from lacforest.tabular.labels import check_labels, lacks_label, require_labels
 from lacforest.tabular.places import Place, joint_name
 from lacforest.tabular.reading import iter_table, read_head
 
@@ -133,18 +133,15 @@ class FirstPass:
         Labelled and unlabelled rows of the smallest hashes.
     distinct : dict of str to float64 array
         Values of columns of numbers that have no more than 255 of them.
-    known : array
-        The labels, sorted.
-    codes : uint16 array of shape (n_labeled,)
-        Which of them each labelled row has.
+    labels : LabelCodes
+        The labels, by which the rows of the second reading are coded.
     """
 
     n_labeled: int
     n_unlabeled: int
     samples: tuple[Any, Any]
     distinct: dict[str, NDArray[np.float64]]
-    known: NDArray[Any]
-    codes: NDArray[np.uint16]
+    labels: LabelCodes
 
 
 def check_files(
@@ -179,7 +176,7 @@ def read_first(
 ) -> FirstPass:
     """Read both files once."""
     check_files(labeled, target, unlabeled, wanted)
-    sample, labels = _HashedRows(), _LabelCodes(target)
+    sample, labels = _HashedRows(), LabelCodes(target)
     distinct: dict[str, NDArray[np.float64] | None] = {}
     n_rows = 0
     for name, piece in labeled.pieces():
@@ -192,9 +189,9 @@ def read_first(
         _count_distinct(piece, name, distinct)
         sample.add(piece, n_rows)
         n_rows += len(piece)
-    known, codes = labels.finish(labeled.name)
+    labels.finish(labeled.name)
     few = {name: values for name, values in distinct.items() if values is not None}
-    return FirstPass(n_labeled, n_rows - n_labeled, sample.frames(n_labeled), few, known, codes)
+    return FirstPass(n_labeled, n_rows - n_labeled, sample.frames(n_labeled), few, labels)
 
 
 def _count_distinct(
@@ -259,19 +256,30 @@ class _HashedRows:
         return labeled, unlabeled
 
 
-class _LabelCodes:
-    """Labels of pieces as codes, so that no text is kept per row."""
+class LabelCodes:
+    """The labels of a file in pieces, and their codes.
+
+    Rows get their codes when they are read to stay: a query need not give them in the same order
+    twice.
+
+    Attributes
+    ----------
+    known : array
+        The labels, sorted; set by `finish`.
+    """
+
+    known: NDArray[Any]
 
     def __init__(self, target: str) -> None:
         self._target = target
         self._code_of: dict[Any, int] = {}
-        self._codes: list[NDArray[np.uint16]] = []
 
     def add(self, piece: Any, name: str, first: int) -> None:
-        pandas = load_extra("pandas")
-        codes, values = pandas.factorize(piece[self._target], use_na_sentinel=True)
+        """Take up the labels of a piece of the first reading."""
+        codes, values = self._factorize(piece)
         # Code -1, of a missing label, finds the True behind the values.
-        require_labels(np.append(lacks_label(pandas.Series(values)), True)[codes], name, first)
+        blank = lacks_label(load_extra("pandas").Series(values))
+        require_labels(np.append(blank, True)[codes], name, first)
         for value in values:
             self._code_of.setdefault(value, len(self._code_of))
         if len(self._code_of) > 65_534:
@@ -279,14 +287,23 @@ class _LabelCodes:
                 f"column {self._target!r} of {name} and the chunks before it contains "
                 f"{len(self._code_of)} different values: it looks like an id, not like a class"
             )
-        own = np.array([self._code_of[value] for value in values], dtype=np.uint16)
-        self._codes.append(own[codes])
 
-    def finish(self, source: str) -> tuple[NDArray[Any], NDArray[np.uint16]]:
-        """The labels, sorted, and the code of each row among them."""
+    def finish(self, source: str) -> None:
+        """Sort the labels."""
         pandas = load_extra("pandas")
         # Twice each, as few rows of many classes look like an id.
         values = pandas.Series([*self._code_of] * 2)
         labels = check_labels(pandas.DataFrame({self._target: values}), self._target, source)
-        known, place = np.unique(labels[: len(self._code_of)], return_inverse=True)
-        return known, place.astype(np.uint16)[np.concatenate(self._codes)]
+        self.known, place = np.unique(labels[: len(self._code_of)], return_inverse=True)
+        self._code_of = dict(zip(self._code_of, place.tolist(), strict=True))
+
+    def of(self, piece: Any) -> NDArray[np.intp]:
+        """Which of the labels each row of a piece of a second reading has; -1 where none."""
+        codes, values = self._factorize(piece)
+        return np.array([*(self._code_of.get(value, -1) for value in values), -1])[codes]
+
+    def _factorize(self, piece: Any) -> tuple[NDArray[np.intp], Any]:
+        found: tuple[NDArray[np.intp], Any] = load_extra("pandas").factorize(
+            piece[self._target], use_na_sentinel=True
+        )
+        return found

@@ -118,26 +118,31 @@ def coded_files(
     file = CodeFile(folder, len(bins), n_rows)
     try:
         has_missing = np.zeros(len(bins), dtype=bool)
-        first = 0
+        codes, first = np.full(found.n_labeled, -1), 0
         for own, n_own in ((labeled, found.n_labeled), (unlabeled, found.n_unlabeled)):
             end = first + n_own
-            for name, piece in own.pieces(without=[target]):
+            for name, piece in own.pieces(without=[target] if own is unlabeled else []):
                 if first + len(piece) > end:
                     raise _changed(own.name, n_own)
+                if own is labeled:
+                    codes[first : first + len(piece)] = found.labels.of(piece)
                 has_missing |= file.write(first, coder.encode(piece, source=name), bins)
                 first += len(piece)
             if first != end:
                 raise _changed(own.name, n_own)
+        known = found.labels.known
+        if not np.array_equal(np.unique(codes), np.arange(len(known))):
+            raise TableError(f"{labeled.name} changed while it was read: it has other labels now")
         # Codes of one byte hold no more categories; columns with more are cut as numbers.
         n_categories = [n if n <= MOST_BINS else 0 for n in coder.n_categories]
         table = StoredTable(file.codes, bins, has_missing.tolist(), tuple(n_categories))
-        yield StackedSource(table, found.known, found.codes.astype(np.intp), coder.feature_names)
+        yield StackedSource(table, known, codes, coder.feature_names)
     finally:
         file.close()
 
 
 def _changed(name: str, n_rows: int) -> TableError:
-    """Of a file whose second reading gives other rows: labels belong to the first one."""
+    """Of a file whose second reading gives another number of rows."""
     return TableError(f"{name} changed while it was read: it had {n_rows} rows, and has others now")
 
 

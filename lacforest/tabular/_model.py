@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lacforest import ensemble
+from lacforest._input.parameters import check_int
 from lacforest._model.container import naming_the_file
 from lacforest._model.forest_files import save_forest
 from lacforest._utils.extras import load_extra
@@ -24,7 +25,7 @@ from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import CodedTables, TableCoder
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
-from lacforest.tabular._labels import check_shares
+from lacforest.tabular.labels import check_shares
 from lacforest.tabular.places import Place, TableLike
 from lacforest.tabular.reading import places_of
 from lacforest.tabular.scorer import TableScorer
@@ -213,6 +214,7 @@ class TabularModel(TableScorer):
                 "rows for calibration are held out of tables in memory only: fit on frames, or "
                 "without calibration_size"
             )
+        check_int("max_memory", max_memory, 1)
         coder = copy.copy(self.coder)  # keep the old one if the fit fails
         places = places_of(labeled), places_of(unlabeled)
         with coded_files(coder, places, target, max_memory, folder, encoding) as source:

@@ -29,6 +29,8 @@ def _connected(place: QueryPlace) -> Iterator[tuple[Any, Any]]:
     try:
         # Rows arrive in pieces instead of all at once, where the driver can do that.
         with engine.connect().execution_options(stream_results=True) as connection:
+            if place.url.get_backend_name() == "sqlite":
+                connection.exec_driver_sql("PRAGMA query_only = ON")
             if len(place.query.split()) == 1:
                 yield connection, sqlalchemy.select("*").select_from(_table_of(place))
             else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import (
     Column,
     as_numbers,
@@ -267,7 +268,12 @@ def survey(
 
 
 def check_header(frame: Any, source: str) -> None:
-    """Raise if the names of columns are not distinct texts."""
+    """Raise unless it is a frame of pandas in which the names of columns are distinct texts."""
+    if not isinstance(frame, load_extra("pandas").DataFrame):
+        own = type(frame)
+        raise TypeError(
+            f"{source} must be a pandas.DataFrame, got {own.__module__}.{own.__qualname__}"
+        )
     if not frame.columns.is_unique:
         twice = list(frame.columns[frame.columns.duplicated()].unique())
         raise TableError(f"{source} has more than one column called {listed(twice)}")

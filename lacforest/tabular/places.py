@@ -107,6 +107,11 @@ def find_places(tables: TableLike | Sequence[TableLike], stdin_format: str = "cs
     stdin_format : str, default="csv"
         The suffix that a file with the content of standard input would have.
     """
+    if not isinstance(tables, str | os.PathLike | Sequence):
+        raise TypeError(
+            f"a table is read by its name, or several by a list of names, not from a "
+            f"{type(tables).__name__}"
+        )
     places: list[Place] = []
     for table in [tables] if isinstance(tables, str | os.PathLike) else tables:
         places += _expand(table, stdin_format)

@@ -163,6 +163,8 @@ def places_of(table: Any) -> list[Place]:
         places = []
         for entry in tables:
             places += [entry] if isinstance(entry, Place) else find_places(entry)
+        if not places:
+            raise TableError("no table is named: the list is empty")
         return places
     return find_places(tables)
 

@@ -315,6 +315,22 @@ def test_report_with_truth(run, model, folder):
     assert "How good is it?" in (folder / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        ([1.5, 2.0], "column 'truth' of t.csv contains numbers that are not integers, such as 2.0"),
+        ([2**63, 2], "column 'truth' of t.csv contains integers such as 9223372036854775808, too"),
+        (["a", 2], "column 'truth' of t.csv contains text, but the classes of the model are num"),
+    ],
+)
+def test_report_of_a_truth_of_other_numbers(run, folder, truth, message):
+    numbers = LABELLED.assign(kind=np.repeat([1, 2], 30))
+    numbers.to_csv("labelled.csv", index=False)
+    assert run(*fit_words()).code == 0
+    numbers.assign(truth=np.repeat(np.array(truth, dtype=object), 30)).to_csv("t.csv", index=False)
+    run("report", "model.lac", "t.csv", "-o", "r.html", "--truth", "truth").is_mistake(message)
+
+
 def test_report_of_a_truth_that_is_not_there(run, model, folder):
     outcome = run("report", "model.lac", "prod.csv", "-o", "r.html", "--truth", "kind")
     assert outcome.is_mistake("prod.csv has no column 'kind'")

@@ -14,7 +14,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 from two_tables import DEPLOYED, LABELLED, fit_words
 
-from lacforest.tabular import TableError, read_table
+from lacforest import LACForestClassifier
+from lacforest.tabular import TableError, TabularModel, read_table
 from lacforest.tabular.reading import iter_table, table_columns
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
@@ -103,6 +104,21 @@ def test_a_missing_file_is_not_created(tmp_path):
     with pytest.raises(TableError, match=r"shpo\.db: there is no such file"):
         read_table(f"sqlite:///{tmp_path / 'shpo.db'}#labelled")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["DROP TABLE labelled", "DELETE FROM labelled WHERE x < 9"])
+def test_a_query_changes_no_table(shop, command):
+    with pytest.raises(TableError, match="attempt to write a readonly database"):
+        read_table(f"{shop}#{command}")
+    assert len(read_table(f"{shop}#labelled")) == len(LABELLED)
+
+
+def test_rows_in_any_order_keep_their_labels(shop):
+    model = TabularModel(LACForestClassifier(20, theta=0.5, random_state=0))
+    query = f"{shop}#SELECT x, y, city, kind FROM labelled ORDER BY random()"
+    model.fit_files(query, "kind", f"{shop}#SELECT x, y, city FROM deployed")
+    found = model.predict(LABELLED)["predicted_label"]
+    assert (found == LABELLED["kind"]).mean() > 0.9
 
 
 def test_a_database_without_a_file():

@@ -127,6 +127,20 @@ def test_rows_of_the_table_take_memory_from_the_trees():
     assert few - many == pytest.approx(48 * 4_000_000 / 2_416, abs=1)
 
 
+@pytest.mark.parametrize(
+    ("tables", "options", "error", "message"),
+    [
+        ((pd.DataFrame(), "b.csv"), {}, TypeError, "a list of names, not from a DataFrame"),
+        (([], "b.csv"), {}, TableError, "no table is named"),
+        (("a.csv", "b.csv"), {"max_memory": "2GB"}, TypeError, "max_memory must be an integer"),
+        (("a.csv", "b.csv"), {"max_memory": 0}, ValueError, "max_memory must be at least 1"),
+    ],
+)
+def test_what_is_no_file_and_no_memory(tables, options, error, message):
+    with pytest.raises(error, match=message):
+        TabularModel().fit_files(tables[0], "label", tables[1], **options)
+
+
 def test_exact_codes_need_memory(tmp_path):
     paths = write(tmp_path, "csv", tables(300))
     model = TabularModel(LACForestClassifier(3, max_bins=None))
@@ -277,6 +291,42 @@ def test_rows_that_move_from_one_file_to_the_other_are_noticed(tmp_path, monkeyp
 
     monkeypatch.setattr(_from_files, "read_first", move_after)
     with pytest.raises(TableError, match=r"labelled.csv changed while it was read"):
+        fit_files(paths)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_rows_in_another_order_keep_their_labels(tmp_path, monkeypatch):
+    # A database gives rows in any order, which may be another one when it is asked again.
+    labelled, deployed = tables()
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    read_first = _from_files.read_first
+
+    def shuffle_after(*arguments):
+        found = read_first(*arguments)
+        write(tmp_path, "csv", (labelled.sample(frac=1.0, random_state=0), deployed))
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", shuffle_after)
+    model = fit_files(paths)
+    predicted = model.predict(deployed)["predicted_label"][1::2]
+    assert (predicted == labelled["label"][1::2]).mean() > 0.6  # 0.3 by labels of other rows
+
+
+@pytest.mark.parametrize("label", ["x", "w"])
+def test_labels_that_change_while_they_are_read(tmp_path, monkeypatch, label):
+    labelled, deployed = tables(300)
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    read_first = _from_files.read_first
+
+    def rename_after(*arguments):
+        found = read_first(*arguments)
+        renamed = labelled.assign(label=labelled["label"].replace("z", label))
+        write(tmp_path, "csv", (renamed, deployed))
+        return found
+
+    monkeypatch.setattr(_from_files, "read_first", rename_after)
+    message = r"labelled.csv changed while it was read: it has other labels now"
+    with pytest.raises(TableError, match=message):
         fit_files(paths)
 
 

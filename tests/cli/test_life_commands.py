@@ -119,6 +119,39 @@ def test_groups_and_promotion(run, model, folder):
     assert "new-1" in outcome.out
 
 
+@pytest.fixture
+def grouped(run, model, folder):
+    """The table of groups, in which a person has labelled five rows."""
+    words = ("groups", model, "prod.csv", "--labelled", "labelled.csv", "--n-groups", 1)
+    assert run(*words, "-o", "g.csv", *JOBS).code == 0
+    found = pd.read_csv("g.csv", dtype=str)
+    found.loc[:4, "label"] = [" fraud ", "fraud", "  ", "", "fraud"]
+    return found
+
+
+PROMOTE = ("promote", "labelled.csv", "g.csv", "--target", "kind", "-o", "next.csv")
+
+
+def test_blank_labels_are_none(run, grouped):
+    grouped.to_csv("g.csv", index=False)
+    assert run(*PROMOTE).code == 0
+    assert pd.read_csv("next.csv")["kind"].value_counts()["fraud"] == 3
+    assert set(pd.read_csv("next.csv")["kind"]) == {"ham", "spam", "fraud"}
+
+
+def test_columns_that_promoted_rows_lack_are_told(run, grouped):
+    grouped.drop(columns=["x", "city"]).to_csv("g.csv", index=False)
+    outcome = run(*PROMOTE)
+    assert "added rows have no values in 'x', 'city'" in outcome.out
+    assert pd.read_csv("next.csv")["x"].isna().sum() == 3
+
+
+def test_a_group_of_two_names(run, grouped):
+    grouped.to_csv("g.csv", index=False)
+    outcome = run(*PROMOTE, "--name", "new-1=fraud", "--name", "new-1=theft")
+    outcome.is_mistake("--name gives group 'new-1' more than one label")
+
+
 def test_the_table_for_labelling_has_no_formulas(run, folder):
     deployed = pd.read_csv("prod.csv")
     deployed.loc[deployed["city"] == "Lima", "city"] = "=1+1"

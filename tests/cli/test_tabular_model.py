@@ -108,6 +108,8 @@ def test_labels(tmp_path, labels, known, new):
         (["ham"] * 60, "column 'kind' of the labelled table contains a single class, 'ham'"),
         (range(60), "contains 60 different values in 60 rows: it looks like an id"),
         (np.repeat([0.5, 1.0], 30), "contains numbers that are not integers, such as 1.0"),
+        (np.repeat([2.0**53, 1.0], 30), "such as 9007199254740992, too large to be told apart"),
+        (np.repeat(np.array([2**63, 1], dtype=np.uint64), 30), "such as 9223372036854775808, too"),
         (["ham"] * 58 + [None, "spam"], "no label in 1 row (the first is row 59)"),
     ],
 )
@@ -115,6 +117,18 @@ def test_labels_that_are_refused(labels, message):
     with pytest.raises(TableError) as caught:
         TabularModel(forest()).fit(LABELLED.assign(kind=list(labels)), "kind", DEPLOYED)
     assert message in str(caught.value)
+
+
+def test_frames_of_another_library():
+    polars = pytest.importorskip("polars")
+    message = r"must be a pandas\.DataFrame, got (polars|numpy)"
+    other = polars.from_pandas(DEPLOYED)
+    with pytest.raises(TypeError, match=f"the unlabelled table {message}"):
+        TabularModel(forest()).fit(LABELLED, "kind", other)
+    fitted = TabularModel(forest()).fit(LABELLED, "kind", DEPLOYED)
+    for table in (other, DEPLOYED.to_numpy()):
+        with pytest.raises(TypeError, match=f"the table {message}"):
+            fitted.predict(table)
 
 
 def test_no_target():

@@ -31,6 +31,9 @@ def test_rows_of_a_model_that_knew_fewer_classes(run, model, folder):
 
 NO_HISTORIES = {
     "another table": "a,b\n1,2\n",
+    "a line of text": "buy milk, and bread\n",
+    "empty lines": "\n\n",
+    "a header without alarms": f"{HEADER[:-7]}\n",
     "no alarms": "table\nx\n",
     "no numbers": "table,alarms\nx,\n",
     "a cell too many": f"{HEADER}\n{ROW},7\n",
@@ -77,6 +80,14 @@ def test_one_run_at_a_time_writes_a_history(run, model, folder):
     assert not (folder / "h.csv").exists()
     assert run(*words).code in (0, 3)
     assert not list(folder.glob(".h.csv*"))
+
+
+def test_a_figure_that_is_the_history(run, model, folder):
+    (folder / "h.svg").write_text(f"{HEADER}\n{ROW}\n")
+    (folder / "link.svg").symlink_to("h.svg")
+    outcome = run("watch", model, "prod.csv", "--history", "h.svg", "--figure", "link.svg", *JOBS)
+    outcome.is_mistake("link.svg is also the history: draw into another file")
+    assert (folder / "h.svg").read_text() == f"{HEADER}\n{ROW}\n"
 
 
 def test_a_figure_of_an_unknown_kind(run, model, folder):

@@ -1,5 +1,9 @@
 """Invalid labels, new labels and weights; estimators remain unchanged."""
 
+import re
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,9 +54,51 @@ def test_missing_labels_in_an_object_y(known, missing):
     assert_refused(ValueError, r"\by\b.*(missing|NaN|None).*unlabeled_label", y=labels)
 
 
+@pytest.mark.parametrize("mark", [[-1], np.array([-1, 5]), (0,)], ids=str)
+def test_a_mark_that_is_no_label(mark):
+    message = "the mark of unlabelled rows must be a single label, got"
+    assert_refused(TypeError, message, {"unlabeled_label": mark}, X_unlabeled=None)
+
+
 def test_text_and_numbers_in_one_y():
     message = r"\by\b.*(mix|text|str).*"
     assert_refused(ValueError, message, y=with_entry(y, "a", dtype=object))
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, "1"] * 30, ("a", 1.0) * 30, ["a", np.nan] * 30, [None, "a"] * 30]
+)
+def test_a_list_of_several_types_is_not_taken_for_text(labels):
+    # NumPy writes 1 and "1" as one text, and NaN as the text "nan".
+    assert_refused(ValueError, "y contains labels of several types|y contains NaN", y=labels)
+
+
+def test_texts_of_a_list_stay_apart():
+    # NumPy drops zeros at the end of a text.
+    forest = small_forest().fit(X, ["a\0" if label else "a" for label in y], X_unlabeled=U)
+    assert forest.known_classes_.tolist() == ["a", "a\0"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [(date(2024, 1, 1), date(2024, 1, 2)), (Decimal(1), Decimal(2)), (2**70, 2**70 + 1)],
+    ids=["dates", "decimals", "large"],
+)
+def test_labels_of_other_types_are_named(labels):
+    given = np.empty(len(y), dtype=object)
+    given[:] = [labels[label] for label in y]
+    message = re.escape(f"labels such as {given[0]!r}: convert y to integers or to strings")
+    assert_refused(ValueError, message, y=given)
+
+
+def test_dates_leave_no_value_for_the_new_class():
+    labels = np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]")
+    assert_refused(ValueError, r"y contains datetime64\[D\] labels, which leaves no", y=labels[y])
+
+
+def test_a_date_that_is_missing_is_no_class():
+    labels = np.array(["2024-01-01", "NaT"], dtype="datetime64[D]")
+    assert_refused(ValueError, "y contains NaN: np.datetime64", y=labels[y], X_unlabeled=None)
 
 
 def test_y_of_bytes():

@@ -169,11 +169,11 @@ def test_verbose_that_is_no_integer(value):
     assert_refused(TypeError, r"verbose must be an integer, got", {"verbose": value})
 
 
-@pytest.mark.parametrize("class_weight", [{5: 1.0}, {"0": 1.0}, {0: 1.0, 7: 2.0}])
+@pytest.mark.parametrize("class_weight", [{5: 1.0}, {"0": 1.0}, {0: 1.0, 7: 2.0}, {(0, 1): 5.0}])
 def test_class_weight_of_a_label_that_is_not_there(class_weight):
     assert_refused(
         ValueError,
-        r"class_weight names labels that are not in y: \[(5|'0'|7)\]",
+        r"class_weight names labels that are not in y: \[(5|'0'|7|\(0, 1\))\]",
         {"class_weight": class_weight},
     )
 

@@ -337,6 +337,15 @@ def test_sparse_tables():
     )
 
 
+@every_forest
+def test_sparse_tables_are_no_ranks(cls):
+    X = np.column_stack([np.arange(60) % 3 * 10, np.arange(60)])
+    forest = cls(2, theta=0.5, categorical_features=[0]).fit(X, X[:, 0] // 20, X_unlabeled=X)
+    for predict in (forest.predict_proba, forest.apply, forest.novelty_score):
+        with pytest.raises(TypeError, match="X is sparse, and categorical_features need a dense"):
+            predict(sparse.csr_array(X))
+
+
 def test_kinds_of_categories_must_agree():
     X, y = make_frame(30)
     numbers = X.assign(color=np.arange(30) % 6)

@@ -251,7 +251,7 @@ def test_nothing_to_explore(refinement):
     assert trees.pseudo_labels_.tolist() == [True] * 40 + [False] * 40
 
 
-@pytest.mark.parametrize(("n_rows", "n_trees"), [(10_000, 300), (10_001, 150)])
+@pytest.mark.parametrize(("n_rows", "n_trees"), [(10_000, 300), (10_001, 200)])
 def test_many_rows_need_fewer_trees(n_rows, n_trees):
     forest = LACExtraTreesClassifier(
         n_explorers=5, theta=0.5, max_samples=50, max_depth=2, random_state=0

@@ -248,6 +248,7 @@ def test_files_keep_shares(cls, shifted, shares, tmp_path):
         (["a", "b"], ValueError, "must be finite and not negative, got 'a'"),
         ([0.2, 0.3, 0.5], ValueError, r"has 3 entries, but y has 2 classes: \[0, 1\]"),
         ({0: 0.5, 7: 0.5}, ValueError, r"names labels that y does not have: \[7\]"),
+        ({0: 0.3, "0": 0.2, 1: 0.5}, ValueError, "gives a class two shares, by its label and by"),
         ({0: 1.0}, ValueError, r"lacks the known classes \[1\]: give each a share, 0 where"),
     ],
 )

@@ -57,11 +57,20 @@ def test_masked_rows_of_an_estimator_of_theta():
     assert one.fit(MASKED, U).theta_ == other.fit(WITH_NAN, U).theta_
 
 
+def test_masked_values_of_control_rows_are_missing():
+    first, other = (
+        small_forest().fit(X, y, X_unlabeled=U, control=(table, y)) for table in (MASKED, WITH_NAN)
+    )
+    assert_array_equal(first.predict_proba(U), other.predict_proba(U))
+
+
 def test_masked_labels_and_weights():
     labels = np.ma.masked_array(y, mask=np.arange(len(y)) == 4)
     assert_refused(ValueError, "y is a masked array, and entry 4 is masked: drop", y=labels)
     with pytest.raises(ValueError, match="y is a masked array, and entry 4 is masked"):
         augmented_accuracy_score(labels, y, theta=0.5, new_label=-1, unlabeled_label=1)
+    message = "y_known of control is a masked array, and entry 4 is masked"
+    assert_refused(ValueError, message, control=(X, labels))
     weight = np.ma.masked_array(np.ones(len(y)), mask=np.arange(len(y)) == 2)
     assert_refused(
         ValueError, "sample_weight is a masked array, and entry 2 is masked", sample_weight=weight

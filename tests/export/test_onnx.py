@@ -113,8 +113,14 @@ def test_round_down(threshold, value):
 
 @pytest.mark.parametrize(
     ("names", "kind"),
-    [(["b", "a"], "U"), ([3, 7], "i"), ([1.0, 2.0], "f"), ([True, False], "b")],
-    ids=["text", "int", "float", "bool"],
+    [
+        (["b", "a"], "U"),
+        ([3, 7], "i"),
+        (np.array([2**63, 7], dtype=np.uint64), "u"),
+        ([1.0, 2.0], "f"),
+        ([True, False], "b"),
+    ],
+    ids=["text", "int", "large", "float", "bool"],
 )
 def test_labels_keep_their_type(names, kind):
     labels = np.array(names)[(TOY.y_labeled == TOY.y_labeled[0]).astype(int)]

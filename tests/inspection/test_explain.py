@@ -127,6 +127,35 @@ def test_sentences(table):
     assert missing > 0
 
 
+@pytest.mark.parametrize("names", [["red", "green", "blue"], [10, 30, 20], [0.5, -1.0, 2.5]])
+def test_categories_are_told_as_they_are(table, names):
+    rng = np.random.default_rng(0)
+    X, y, unlabeled = table
+    tables = [
+        pd.DataFrame({"kind": pd.Categorical(rng.choice(names, len(rows))), "age": rows[:, 2]})
+        for rows in (X, unlabeled)
+    ]
+    forest = LACForestClassifier(5, theta=0.5, random_state=0)
+    forest.fit(tables[0], y, X_unlabeled=tables[1])
+    tables[1].loc[0, "kind"] = np.nan
+    for kind, found in zip(tables[1]["kind"], explain(forest, tables[1]), strict=True):
+        (reason,) = (reason for reason in found.reasons if reason.column == "kind")
+        shown = f"{kind:g}" if isinstance(kind, float) else str(kind)
+        told = "kind is missing (" if pd.isna(kind) else f"kind = {shown} ("
+        assert str(reason).startswith(told)
+
+
+def test_texts_of_codes_that_the_fit_has_not_seen(table):
+    X, y, unlabeled = table
+    tables = [np.c_[rows[:, 2], np.arange(len(rows)) % 2 * 2] for rows in (X, unlabeled)]
+    forest = LACForestClassifier(5, theta=0.5, random_state=0, categorical_features=[1])
+    forest.fit(tables[0], y, X_unlabeled=tables[1])
+    texts = {"feature_1": ["low", "middle", "high"]}
+    for row, found in zip(tables[1], explain(forest, tables[1], categories=texts), strict=True):
+        (reason,) = (reason for reason in found.reasons if reason.column == "feature_1")
+        assert (reason.value, reason.category) == (row[1], ("low", "", "high")[int(row[1])])
+
+
 def test_all_columns_can_be_reasons(forest, table):
     (found,) = explain(forest, table[2][:1], n_columns=99)
     assert len(found.reasons) == 5

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from container_files import rewrite
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
@@ -113,6 +114,19 @@ def test_another_new_class_is_seen_by_groups(forest):
     batch = forest.adapt(other, groups=groups).adaptation_
     assert batch.far_share > 0.8
     assert "another new class may have appeared" in str(batch)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [sparse.csr_array, sparse.coo_matrix, np.ndarray.tolist, np.ma.masked_array],
+    ids=["csr", "coo", "list", "masked"],
+)
+def test_groups_see_every_form_of_table(forest, form):
+    X, y = draw(np.random.default_rng(3), a=60, b=60)
+    groups = NewClassGroups(1).fit(X[:20], X_labeled=X, y_labeled=y)
+    batch, _ = draw(np.random.default_rng(4), a=30, b=30, c=40)
+    expected = forest.adapt(batch, groups=groups).adaptation_.far_share
+    assert forest.adapt(form(batch), groups=groups).adaptation_.far_share == expected > 0.5
 
 
 def test_exports_are_refused_and_votes_explained(forest):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
@@ -209,6 +210,49 @@ def test_bad_calls(calibrator, tables):
         calibrator.select(X, n_rows=999)
     with pytest.warns(UserWarning, match="needs some 333 calibration rows, but there are 40"):
         calibrator.select(X, fdr=0.01)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda labels: labels[:-1], "y has 119 labels, but X has 120 rows"),
+        (lambda labels: np.append(labels, "a"), "y has 121 labels, but X has 120 rows"),
+        (lambda labels: [None, *labels[1:]], "y contains NaN: None among the labels"),
+        (lambda labels: np.ma.masked_array(labels, mask=np.arange(120) == 4), "entry 4 is masked"),
+    ],
+    ids=["few", "many", "missing", "masked"],
+)
+def test_labels_that_do_not_belong_to_the_rows(tables, change, message):
+    (X, y), (U, _), _ = tables
+    with pytest.raises(ValueError, match=message):
+        NoveltyCalibrator(LACForestClassifier(2, theta=0.3)).fit(X, change(y), X_unlabeled=U)
+
+
+@pytest.mark.parametrize("form", [sparse.coo_array, sparse.bsr_matrix])
+def test_every_sparse_format_has_rows(tables, form):
+    (X, y), (U, _), _ = tables
+    forest = LACForestClassifier(2, theta=0.3, random_state=0)
+    plain = NoveltyCalibrator(forest, random_state=0).fit(X, y, X_unlabeled=U)
+    found = NoveltyCalibrator(forest, random_state=0).fit(form(X), y, X_unlabeled=form(U))
+    assert_array_equal(found.unlabeled_scores(), plain.unlabeled_scores())
+
+
+def test_columns_of_text(tables):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    (X, y), (U, _), (fresh, _) = tables
+    X, U, fresh = (
+        pandas.DataFrame(rows).add_prefix("x").assign(city=rng.choice(["Bern", "Oslo"], len(rows)))
+        for rows in (X, U, fresh)
+    )
+    U.loc[3, "city"] = None
+    forest = LACForestClassifier(5, theta=0.3, random_state=0, categorical_features=["city"])
+    calibrator = NoveltyCalibrator(forest, random_state=0).fit(X, y, X_unlabeled=U)
+    assert calibrator.judge(U)[2].all()
+    assert calibrator.judge(U.astype({"city": "category"}))[2].all()
+    other = U.assign(city=U["city"].replace({"Bern": "Oslo", "Oslo": "Bern"}))
+    assert calibrator.judge(other)[2].sum() == 1  # the row without a city
+    assert not calibrator.judge(fresh)[2].any()
 
 
 def test_marked_rows_are_refused(tables):

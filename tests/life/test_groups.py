@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.cluster.hierarchy import linkage
 from separate_classes import draw
+from sklearn.exceptions import NotFittedError
 
 from lacforest import LACForestClassifier
 from lacforest._model.values import encode_array
@@ -194,9 +195,28 @@ def test_bad_promotions(known, flagged, names, rows, message):
         groups.promote(names, rows)
 
 
+@pytest.mark.parametrize(
+    "rows", [np.arange(90) < 3, [True, False], [0.7], ["0"], [[0]], [10**30]], ids=str
+)
+def test_rows_that_are_no_positions(known, flagged, rows):
+    groups = NewClassGroups(1).fit(flagged[0], **known)
+    with pytest.raises(TypeError, match=r"of a mask pass numpy\.flatnonzero\(mask\)"):
+        groups.promote({"new-1": "x"}, rows)
+    assert groups.promoted_ == {}
+
+
+@pytest.mark.parametrize("label", [None, np.nan, ["x"]])
+def test_a_group_without_a_label(known, flagged, label):
+    groups = NewClassGroups(1).fit(flagged[0], **known)
+    with pytest.raises(ValueError, match=r"group 'new-1' has the label .*: give it a text"):
+        groups.promote({"new-1": label}, [0])
+    with pytest.raises(TypeError, match="names must be a dict of labels by group, got 'new-1'"):
+        groups.promote("new-1", [0])
+
+
 def test_bad_calls(known, flagged):
     X, _ = flagged
-    with pytest.raises(ValueError, match="X has 2 features, but X_labeled has 3"):
+    with pytest.raises(ValueError, match="X_labeled has 3 features, but X has 2"):
         NewClassGroups().fit(X[:, :2], **known)
     with pytest.raises(ValueError, match="n_groups=91 groups cannot be made of 90 rows"):
         NewClassGroups(91).fit(X, **known)
@@ -206,6 +226,50 @@ def test_bad_calls(known, flagged):
         NewClassGroups().fit(X, score=[1.0], **known)
     with pytest.raises(ValueError, match="no group of the latest batch was promoted"):
         NewClassGroups().fit(X, **known).next_fit(None)
+    with pytest.raises(ValueError, match=r"score must have shape \(90,\) and no NaN"):
+        NewClassGroups().fit(X, score=np.where(np.arange(90) == 3, np.nan, 1.0), **known)
+    for call in (NewClassGroups().predict, NewClassGroups().is_far, NewClassGroups().update):
+        with pytest.raises(NotFittedError):
+            call(X)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda labels: np.ma.masked_array(labels, mask=np.arange(len(labels)) == 4), "entry 4 is"),
+        (lambda labels: [None, *labels[1:]], "y contains NaN: None among the labels"),
+        (lambda labels: [1, *labels[1:]], "y contains labels of several types"),
+    ],
+    ids=["masked", "missing", "mixed"],
+)
+def test_labels_that_are_none(known, flagged, change, message):
+    with pytest.raises(ValueError, match=message):
+        NewClassGroups().fit(flagged[0], **known | {"y_labeled": change(known["y_labeled"])})
+
+
+def test_masked_rows_are_missing(known, flagged):
+    X = np.array(flagged[0])
+    hidden = np.random.default_rng(0).random(X.shape) < 0.1
+    expected = NewClassGroups().fit(np.where(hidden, np.nan, X), **known)
+    X[hidden] = 1e6
+    found = NewClassGroups().fit(np.ma.masked_array(X, mask=hidden), **known)
+    assert_array_equal(found.centroids_, expected.centroids_)
+
+
+def test_columns_stand_in_one_order(known, flagged):
+    pandas = pytest.importorskip("pandas")
+    X, labeled = (
+        pandas.DataFrame(rows, columns=list("abc")) for rows in (flagged[0], known["X_labeled"])
+    )
+    groups = NewClassGroups().fit(X, **known | {"X_labeled": labeled})
+    message = "must have the columns of X in the same order, but it has 'b' where X has 'a'"
+    for call in (groups.predict, groups.is_far, groups.update):
+        with pytest.raises(ValueError, match=f"the batch {message}"):
+            call(X[["b", "a", "c"]])
+    with pytest.raises(ValueError, match=f"X_labeled {message}"):
+        NewClassGroups().fit(X, **known | {"X_labeled": labeled[["b", "a", "c"]]})
+    with pytest.raises(ValueError, match=r"X has columns that are not numbers: .'a'"):
+        NewClassGroups().fit(X.assign(a="text"), **known)
 
 
 def test_a_file_keeps_space_and_names(known, flagged):

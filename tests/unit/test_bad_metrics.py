@@ -22,6 +22,14 @@ def test_what_is_new_must_be_said(measure):
         measure([0, -1], [0, -1])
 
 
+@pytest.mark.parametrize("measure", [*OF_LABELS, *OF_SCORES])
+def test_masked_predictions_and_scores_are_refused(measure):
+    masked = np.ma.masked_array([0, 1, -1, -1], mask=[False, True, False, False])
+    for arguments in ((masked, [0, 1, -1, -1]), ([0, 1, -1, -1], masked)):
+        with pytest.raises(ValueError, match="is a masked array, and entry 1 is masked"):
+            measure(*arguments, new_label=-1, known_classes=[0, 1])
+
+
 def test_the_new_class_of_theta_must_be_said():
     with pytest.raises(ValueError, match="which rows of y_true are new"):
         theta_error([0, -1], 0.5)

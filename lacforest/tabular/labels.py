@@ -65,27 +65,51 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
     values = frame[target]
     require_labels(lacks_label(values), source)
     _require_one_spelling(values.unique().tolist(), target, source)
+    types = load_extra("pandas").api.types
+    is_text = not is_plain(values) or types.is_bool_dtype(values)
+    labels: NDArray[Any] | None = None if is_text else whole_numbers(values, target, source)
     n_classes = values.nunique()
     if n_classes == 1:
         raise TableError(
-            f"column {target!r} of {source} contains a single class, {values.iloc[0]!r}: labelled "
-            "rows of at least two classes are needed"
+            f"column {target!r} of {source} contains a single class, {values.tolist()[0]!r}: "
+            "labelled rows of at least two classes are needed"
         )
     if 2 * n_classes > len(values):
         raise TableError(
             f"column {target!r} of {source} contains {n_classes} different values in {len(values)} "
             "rows: it looks like an id or a measurement, not like a class"
         )
-    types = load_extra("pandas").api.types
-    if not is_plain(values) or types.is_bool_dtype(values):
+    if labels is None:
         return np.array([str(value) for value in values], dtype=object)
+    return labels
+
+
+def whole_numbers(values: Any, column: str, source: str) -> NDArray[np.int64]:
+    """A column of numbers as integers that are equal to them.
+
+    Parameters
+    ----------
+    values : pandas.Series
+    column, source : str
+        Names of the column and its table, for messages.
+    """
     numbers = values.to_numpy()
     if not np.isfinite(numbers).all() or (numbers != np.floor(numbers)).any():
         raise TableError(
-            f"column {target!r} of {source} contains numbers that are not integers, such as "
+            f"column {column!r} of {source} contains numbers that are not integers, such as "
             f"{values.max()}: classes must be integers or text"
         )
-    labels: NDArray[Any] = numbers.astype(np.int64)
+    # Beyond this float64 holds some integers only, and the type int64 none.
+    if numbers.dtype.kind == "f":
+        large = numbers[np.abs(numbers) >= 2.0**53]
+    else:
+        large = numbers[numbers > np.iinfo(np.int64).max]
+    if len(large):
+        raise TableError(
+            f"column {column!r} of {source} contains integers such as {int(large[0])}, too large "
+            "to be told apart: read the column as text, or number the classes anew"
+        )
+    labels: NDArray[np.int64] = numbers.astype(np.int64)
     return labels
 
 
