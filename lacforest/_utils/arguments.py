@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+
+# One of several names: in quotes, or up to the next comma.
+_NAME = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)')
 
 
 def names(text: str) -> list[str]:
-    """Names separated by commas, each once."""
-    found = [name for name in (part.strip() for part in text.split(",")) if name]
+    """Names separated by commas, each once; one with a comma or outer spaces stands in quotes."""
+    parts = (match.groups() for match in _NAME.finditer(text))
+    found = [
+        plain.strip() if quoted is None else quoted.replace('""', '"') for quoted, plain in parts
+    ]
+    found = [name for name in found if name]
     if not found:
         raise argparse.ArgumentTypeError("give at least one name; separate names by commas")
     return list(dict.fromkeys(found))
+
+
+def joined(several: Iterable[str]) -> str:
+    """The text from which `names` reads these names."""
+    return ",".join(
+        '"' + name.replace('"', '""') + '"'
+        if "," in name or name != name.strip() or name.startswith('"')
+        else name
+        for name in several
+    )
 
 
 def at_least(low: int) -> Callable[[str], int]:

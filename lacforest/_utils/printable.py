@@ -23,3 +23,8 @@ def shown(name: Any, limit: int = _MAX_NAME) -> str:
         return text
     kept = limit // 2 - 2
     return f"{text[:kept]}...{text[-kept:]}"
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things, such as 1 row or 2,000 rows."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

@@ -6,6 +6,7 @@ import argparse
 import errno
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -38,6 +39,8 @@ _FAILED, _MISTAKE, _STOPPED = 1, 2, 130
 # Only writing raises these, and without a file name only to standard output.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+# A line feed in a message, with the spaces around it.
+_LINE_END = re.compile(r"\s*\n\s*")
 _EXAMPLES = """\
 examples:
   lacforest fit labelled.csv --target label --unlabeled prod.csv -o model.lac
@@ -113,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         lines, code = _explained(error)
-        text = "\n".join(printable(" ".join(line.split())) for line in lines)
+        text = "\n".join(printable(_LINE_END.sub(" ", line).strip()) for line in lines)
         print(f"lacforest: {text}", file=sys.stderr)
         return code
 

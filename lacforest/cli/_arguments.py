@@ -66,7 +66,9 @@ def add_tables(parser: argparse.ArgumentParser) -> None:
     """Options for reading and coding labelled and unlabelled rows."""
     parser.add_argument("--target", required=True, metavar="COL", help="the column of labels")
     group = parser.add_argument_group(
-        "columns", "COLS are names separated by commas; options can be repeated"
+        "columns",
+        "COLS are names separated by commas, those with a comma in quotes: '\"Weight, kg\",age'; "
+        "options can be repeated",
     )
     add = group.add_argument
     add(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from lacforest._utils.printable import printable
+from lacforest._utils.printable import counted, printable
 from lacforest._utils.progress import watching
 
 _CLEAR = "\r\x1b[K"
+# Characters per line of a terminal that does not tell.
+_WIDTH = 80
 
 
 class _CountingLine:
@@ -39,7 +42,15 @@ def _make_bar(**options: Any) -> Any:
         tqdm = importlib.import_module("tqdm").tqdm
     except ModuleNotFoundError:
         return _CountingLine(**options)
-    return tqdm(leave=False, file=sys.stderr, **options)
+    return tqdm(leave=False, file=sys.stderr, ncols=_given_width(), **options)
+
+
+def _given_width() -> int | None:
+    """A width for terminals that say they have none, where tqdm would draw nothing."""
+    try:
+        return None if os.get_terminal_size(sys.stderr.fileno()).columns else _WIDTH
+    except (OSError, ValueError):
+        return None
 
 
 class Console:
@@ -123,7 +134,7 @@ def table_of(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 def share(n: int, total: int, what: str) -> str:
     """A count and its share of the total."""
-    return f"{n:,} of {total:,} {what} ({n / total:.1%})"
+    return f"{n:,} of {counted(total, what)} ({n / total:.1%})"
 
 
 def size_of(n_bytes: int) -> str:

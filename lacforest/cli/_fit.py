@@ -27,7 +27,7 @@ from lacforest.cli._shares import (
     share_rows,
     theta_line,
 )
-from lacforest.cli._tables import find_tables, make_coder, read_tables
+from lacforest.cli._tables import ADVICE, find_tables, make_coder, read_tables
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.ensemble.registry import FORESTS
 from lacforest.mixture.registry import DIAGNOSED, METHODS, make_estimator
@@ -324,7 +324,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
         *share_rows(facts),
         (
             "new",
-            share(facts["called_new"], facts["unlabelled_rows"], "unlabelled rows")
+            share(facts["called_new"], facts["unlabelled_rows"], "unlabelled row")
             + f", label {facts['new_label']!r}",
         ),
         ("forest", f"{facts['trees']} trees of {facts['features']} features"),
@@ -344,7 +344,7 @@ def _lines(facts: dict[str, Any], given: argparse.Namespace) -> list[str]:
     if facts["drifted"]:
         lines.append(
             f"drift: the tables differ in {', '.join(facts['drifted'])}, as by a time stamp, an "
-            f"id, other units or another season; try --drop {','.join(facts['drifted'])}"
+            f"id, other units or another season; try {ADVICE.option('drop', *facts['drifted'])}"
         )
     return lines + [f"warning: {text}" for text in facts["warnings"]]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
+from lacforest.cli._tables import ADVICE
 from lacforest.tabular import TableCoder, TableError, TabularModel
 
 # Seconds until a scheduler must have answered.
@@ -96,6 +97,6 @@ def _feature_names(labeled: Any, unlabeled: Any, given: argparse.Namespace) -> l
     if text:
         raise TableError(
             f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out by "
-            f"--drop {','.join(text)}, or store them as codes"
+            f"{ADVICE.option('drop', *text)}, or store them as codes"
         )
     return names

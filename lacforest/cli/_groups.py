@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> int:
         with writing(given.save):
             model.save(given.save)
     facts, lines = _told(groups, model, rows)
-    lines.insert(0, ("called new", share(len(rows), len(X), "rows")))
+    lines.insert(0, ("called new", share(len(rows), len(X), "row")))
     lines.append(("written", str(given.output)))
     console.print_result(facts | {"output": str(given.output)}, table_of(lines))
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lacforest._utils.arguments import names
+from lacforest._utils.printable import counted
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
 from lacforest.cli._output import OutputError, TableWriter, check_output
@@ -175,8 +176,8 @@ def _facts(
     notes = [*model.notes]
     for name, (n_rows, example) in unseen.items():
         notes.append(
-            f"column {name!r}: {n_rows} rows contain a text that did not occur in the fit, for "
-            f"instance {example!r}; it counts as missing"
+            f"column {name!r}: {counted(n_rows, 'row')} with a text that did not occur in the "
+            f"fit, for instance {example!r}; it counts as missing"
         )
     new = model.forest.new_label_
     return {
@@ -189,9 +190,9 @@ def _facts(
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
-    rows = [("scored", f"{facts['rows']:,} rows in {facts['seconds']:.1f} s")]
+    rows = [("scored", f"{counted(facts['rows'], 'row')} in {facts['seconds']:.1f} s")]
     if facts["called_new"] is not None:
-        rows.append(("new", share(facts["called_new"], facts["rows"], "rows")))
+        rows.append(("new", share(facts["called_new"], facts["rows"], "row")))
     if facts["decision"] is not None:
         rows.append(("decision", facts["decision"]))
     rows.append(("written", facts["output"]))

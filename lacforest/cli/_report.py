@@ -99,7 +99,7 @@ def run(given: argparse.Namespace) -> int:
     write_page(console, given.output, model, shown, truth, training, given.model.name, places)
     n_new = int((model.forest.predict(X) == model.forest.new_label_).sum())
     facts = {"rows": len(X), "new": n_new, "report": str(given.output)}
-    lines = [("rows", f"{len(X):,}"), ("new", share(n_new, len(X), "rows"))]
+    lines = [("rows", f"{len(X):,}"), ("new", share(n_new, len(X), "row"))]
     console.print_result(facts, table_of([*lines, ("report", str(given.output))]))
     return 0
 

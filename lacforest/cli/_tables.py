@@ -11,6 +11,9 @@ from lacforest.tabular import TableCoder, TableError, read_table
 from lacforest.tabular.errors import Advice
 from lacforest.tabular.places import Place, find_places, joint_name
 
+# How messages of a command spell its options.
+ADVICE = Advice(is_command=True)
+
 
 def find_tables(given: argparse.Namespace, *groups: Sequence[str]) -> list[list[Place]]:
     """The tables of each group of arguments; patterns are expanded, standard input is copied."""
@@ -42,5 +45,5 @@ def make_coder(given: argparse.Namespace) -> TableCoder:
         missing=given.missing,
         use=given.use,
         dates=given.dates,
-        advice=Advice(is_command=True),
+        advice=ADVICE,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._utils.extras import load_extra
+from lacforest._utils.printable import counted
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
 from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
@@ -223,8 +224,8 @@ class TableCoder:
         with problems.collecting():
             if len(unlabeled) < 2:
                 raise TableError(
-                    f"{sources[1]} has {len(unlabeled)} unlabelled rows, and at least two are "
-                    "needed"
+                    f"{sources[1]} has {counted(len(unlabeled), 'unlabelled row')}, and at least "
+                    "two are needed"
                 )
             self.fit(labeled, unlabeled, target, sources)
         problems.raise_if_any()

@@ -20,6 +20,19 @@ from lacforest.tabular.kinds import Coding, Kind
 _NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 _DATES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
 _MIXED = ("mixed", "mixed-integer")
+# Numbers as people write them: with a decimal comma, thousands apart, a currency or a percent sign.
+_SPACE = "[ \u00a0\u2009\u202f]?"
+_GROUPED = "|".join(
+    [
+        r"\d{1,3}(?:,\d{3})+(?:\.\d+)?",
+        r"\d{1,3}(?:[.'\u2019 \u00a0\u2009\u202f]\d{3})+(?:,\d+)?",
+        r"\d+(?:[.,]\d+)?",
+    ]
+)
+_CURRENCY = "[$\u00a3\u00a5\u20ac]?"
+_WRITTEN = rf"\s*[-+]?{_CURRENCY}{_SPACE}[-+]?(?:{_GROUPED}){_SPACE}[%$\u00a3\u00a5\u20ac]?\s*"
+# Texts that show whether a column holds such numbers.
+_FIRST_TEXTS = 100
 
 
 def present(values: Any, missing: Collection[str]) -> Any:
@@ -83,14 +96,21 @@ def _is_text_and_other(values: Any) -> bool:
 def _kind_of_text(
     values: Any, where: str, name: str, advice: Advice
 ) -> Literal["number", "text", "date", "mixed"]:
-    n_numbers = int(is_number(values).sum())
-    if n_numbers:
-        return "number" if n_numbers == len(values) else "mixed"
-    if values.astype(str).str.fullmatch(r"\s*[-+]?\d+,\d+\s*").all():
-        raise TableError(
-            f"{where} contains numbers with a decimal comma, such as {values.iloc[0]!r}: use a "
-            f"decimal point, or {advice.option('text', name)}, or {advice.option('drop', name)}"
-        )
+    numbers = is_number(values)
+    if numbers.all():
+        return "number"
+    others = values[~numbers].astype(str)
+    written = others[:_FIRST_TEXTS].str.fullmatch(_WRITTEN)
+    if written.any():
+        written = others.str.fullmatch(_WRITTEN)
+        if 2 * (numbers.sum() + written.sum()) > len(values):
+            raise TableError(
+                f"{where} contains numbers written like {others[written].iloc[0]!r}: write them "
+                "with a decimal point, without separators and signs of currency or percent "
+                f"(1234.5), or use {advice.option('text', name)} or {advice.option('drop', name)}"
+            )
+    if numbers.any():
+        return "mixed"
     return "date" if _has_dates(values, where, name, advice) else "text"
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from lacforest._utils.extras import load_extra
+from lacforest._utils.printable import counted
 from lacforest.tabular.errors import TableError, listed
 from lacforest.tabular.kinds import CONTENTS, Kind
 from lacforest.tabular.places import Place
@@ -27,6 +29,7 @@ MISSING = (
 TRUTH = {"true": 1.0, "True": 1.0, "TRUE": 1.0, "1": 1.0}
 TRUTH |= {"false": 0.0, "False": 0.0, "FALSE": 0.0, "0": 0.0}
 _BLOCK_BYTES = 1 << 22
+_QUOTED = re.compile(r'"[^"]*"')
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -147,10 +150,15 @@ class CsvFile:
             first = next((line for line in self._lines() if line.strip()), None)
         if first is None:
             raise TableError(f"{self._place} is empty")
+        unquoted = _QUOTED.sub("", first)
+        if "\r" in unquoted.rstrip("\r\n"):
+            raise TableError(
+                self._refused("its lines end in carriage returns alone; save it with line feeds")
+            )
         separator = "\t"
         if self._place.form != "tsv":
             # Spreadsheets write semicolons in locales with a decimal comma.
-            separator = next((mark for mark in ",;\t" if mark in first), ",")
+            separator = max(",;\t|", key=unquoted.count)
         try:
             columns = next(row for row in self._rows(separator) if row)
         except csv.Error as error:
@@ -168,8 +176,8 @@ class CsvFile:
                 except UnicodeDecodeError as error:
                     raise TableError(
                         f"{self._place} is not {self._encoding.upper()} text: line {number} has "
-                        f"the byte 0x{line[error.start]:02x}. Save it as UTF-8, or give its "
-                        "encoding."
+                        f"the byte 0x{line[error.start]:02x}. Save it as UTF-8, or set the "
+                        "option encoding, for instance to latin-1."
                     ) from None
                 yield text.removeprefix("\ufeff") if number == 1 else text
 
@@ -194,8 +202,9 @@ class CsvFile:
                     counts[None] += 1
                     first.setdefault(
                         None,
-                        f"{self._place}, line {line}: {len(row)} values, but the header has "
-                        f"{len(self.columns)} columns{self._hint(line, rows.line_num)}",
+                        f"{self._place}, line {line}: {counted(len(row), 'value')}, but the "
+                        f"header has {counted(len(self.columns), 'column')}"
+                        f"{self._hint(line, rows.line_num)}",
                     )
                 elif row and not is_header:
                     for place, name, kind in wanted:
@@ -209,7 +218,10 @@ class CsvFile:
                 line, is_header = rows.line_num + 1, is_header and not row
         except csv.Error as error:
             end = [f"{self._place}, line {line}: {error}{self._hint(line, rows.line_num)}"]
-        more = {key: f" ({n - 1} more such rows)" if n > 1 else "" for key, n in counts.items()}
+        more = {
+            key: f" ({counted(n - 1, 'more such row')})" if n > 1 else ""
+            for key, n in counts.items()
+        }
         return [text + more[key] for key, text in first.items()] + end
 
     @staticmethod

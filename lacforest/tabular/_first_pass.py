@@ -15,9 +15,10 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular.errors import Advice, TableError, listed
+from lacforest.tabular._survey import CoderOptions, check_names
+from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import Kind
-from lacforest.tabular.labels import check_labels
+from lacforest.tabular.labels import check_labels, lacks_label, require_labels
 from lacforest.tabular.places import Place, joint_name
 from lacforest.tabular.reading import iter_table, read_head
 
@@ -61,6 +62,15 @@ class TableFile:
     options : FileOptions
     drop : collection of str
         Columns that are not read.
+
+    Attributes
+    ----------
+    columns : list of str
+        All columns, also those that are not read.
+    kinds : dict of str to {"number", "boolean", "text", "date"}
+        Of the columns that are read.
+    problems : Problems
+        What is wrong with columns.
     """
 
     def __init__(
@@ -72,27 +82,29 @@ class TableFile:
         )
         self.columns = list(head.columns)
         self.kinds: dict[str, Kind] = {}
+        self.problems = Problems()
         for name in head.columns:
-            values = present(head[name], options.missing)
-            if name in drop or not name.strip():
-                continue
-            if name in options.text:
-                self.kinds[name] = "text"
-            elif not values.isna().all():
-                kind = find_kind(values, name, self.name, options.advice)
-                if kind == "mixed":
-                    # Text with stray numbers is text; a stray text among numbers is an error that
-                    # names its place when the column is read.
-                    n_numbers = int(is_number(values).sum())
-                    kind = "text" if 2 * n_numbers <= values.notna().sum() else "number"
-                self.kinds[name] = kind
-            else:
-                advice = options.advice
-                raise TableError(
-                    f"column {name!r} of {self.name} has no values in its first {len(head)} rows, "
-                    f"so that its kind cannot be told: use {advice.option('drop', name)} or "
-                    f"{advice.option('text', name)}"
-                )
+            if name not in drop and name.strip():
+                with self.problems.collecting():
+                    self.kinds[name] = self._find_kind(name, present(head[name], options.missing))
+
+    def _find_kind(self, name: str, values: Any) -> Kind:
+        advice = self._options.advice
+        if name in self._options.text:
+            return "text"
+        if values.isna().all():
+            raise TableError(
+                f"column {name!r} of {self.name} has no values in its first {len(values)} rows, "
+                f"so that its kind cannot be told: use {advice.option('drop', name)} or "
+                f"{advice.option('text', name)}"
+            )
+        kind = find_kind(values, name, self.name, advice)
+        if kind == "mixed":
+            # Text with stray numbers is text; a stray text among numbers is an error that names
+            # its place when the column is read.
+            n_numbers = int(is_number(values).sum())
+            return "text" if 2 * n_numbers <= values.notna().sum() else "number"
+        return kind
 
     def pieces(self, without: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
         """Pieces of the file, each with its name for messages."""
@@ -132,31 +144,38 @@ class FirstPass:
     labels: LabelCodes
 
 
-def check_same_columns(labeled: TableFile, unlabeled: TableFile, target: str) -> None:
-    """Refuse two files whose columns or kinds of columns differ."""
-    if target not in labeled.columns:
-        raise TableError(
-            f"{labeled.name} has no column {target!r}; it has {listed(labeled.columns)}"
-        )
-    for here, there in ((labeled, unlabeled), (unlabeled, labeled)):
-        alone = [name for name in here.kinds if name != target and name not in there.kinds]
-        if alone:
+def check_files(
+    labeled: TableFile, target: str, unlabeled: TableFile, wanted: CoderOptions
+) -> None:
+    """Raise one error with all that is wrong with the columns of two files."""
+    problems, advice = Problems(), wanted.advice
+    for file in (labeled, unlabeled):
+        with problems.collecting():
+            file.problems.raise_if_any()
+    with problems.collecting():
+        if target not in labeled.columns:
             raise TableError(
-                f"{here.name} has the columns {listed(alone)}, but {there.name} does not: add what "
-                "is missing, or name it in drop"
+                f"{labeled.name} has no column {target!r}; it has {listed(labeled.columns)}"
             )
+    columns, names = (labeled.columns, unlabeled.columns), (labeled.name, unlabeled.name)
+    check_names(columns, target, names, wanted, problems)
     for name, kind in labeled.kinds.items():
-        if name != target and unlabeled.kinds[name] != kind:
-            raise TableError(
-                f"column {name!r} is of kind {kind} in {labeled.name} and of kind "
-                f"{unlabeled.kinds[name]} in {unlabeled.name}: convert one of them, or name the "
-                "column in text or in drop"
-            )
+        other = unlabeled.kinds.get(name, kind)
+        with problems.collecting():
+            if other != kind:
+                raise TableError(
+                    f"column {name!r} is of kind {kind} in {labeled.name} and of kind {other} in "
+                    f"{unlabeled.name}: convert one of them, or use {advice.option('text', name)} "
+                    f"or {advice.option('drop', name)}"
+                )
+    problems.raise_if_any()
 
 
-def read_first(labeled: TableFile, target: str, unlabeled: TableFile) -> FirstPass:
+def read_first(
+    labeled: TableFile, target: str, unlabeled: TableFile, wanted: CoderOptions
+) -> FirstPass:
     """Read both files once."""
-    check_same_columns(labeled, unlabeled, target)
+    check_files(labeled, target, unlabeled, wanted)
     sample, labels = _HashedRows(), LabelCodes(target)
     distinct: dict[str, NDArray[np.float64] | None] = {}
     n_rows = 0
@@ -258,12 +277,9 @@ class LabelCodes:
     def add(self, piece: Any, name: str, first: int) -> None:
         """Take up the labels of a piece of the first reading."""
         codes, values = self._factorize(piece)
-        if (codes < 0).any():
-            row = first + int((codes < 0).argmax()) + 1
-            raise TableError(
-                f"{name} has no label in {int((codes < 0).sum())} row(s) (the first is row {row}): "
-                "move them to the unlabelled rows, or label them"
-            )
+        # Code -1, of a missing label, finds the True behind the values.
+        blank = lacks_label(load_extra("pandas").Series(values))
+        require_labels(np.append(blank, True)[codes], name, first)
         for value in values:
             self._code_of.setdefault(value, len(self._code_of))
         if len(self._code_of) > 65_534:

@@ -14,6 +14,7 @@ from lacforest._coding.bins import ColumnBins, find_bins
 from lacforest._coding.stored_table import CodeFile, StoredTable
 from lacforest._input.parameters import MOST_BINS
 from lacforest._input.stacked_source import StackedSource
+from lacforest._utils.printable import counted
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import TableCoder
 from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first
@@ -98,13 +99,20 @@ def coded_files(
     """
     wanted = coder.options
     options = FileOptions(wanted.text, wanted.missing, encoding, max_memory, wanted.advice)
-    labeled, unlabeled = (TableFile(own, options, wanted.drop) for own in places)
-    found = read_first(labeled, target, unlabeled)
+    labeled = TableFile(places[0], options, wanted.drop)
+    unlabeled = TableFile(places[1], options, (*wanted.drop, target))
+    found = read_first(labeled, target, unlabeled, wanted)
     if found.n_unlabeled < 2:
         raise TableError(
-            f"{unlabeled.name} has {found.n_unlabeled} unlabelled rows, two are needed"
+            f"{unlabeled.name} has {counted(found.n_unlabeled, 'unlabelled row')}, and at least "
+            "two are needed"
         )
-    coder.fit(*found.samples, target, (labeled.name, unlabeled.name))
+    # With empty columns in place of those that were not read: the coder notes why.
+    samples = [
+        frame.reindex(columns=own.columns)
+        for frame, own in zip(found.samples, (labeled, unlabeled), strict=True)
+    ]
+    coder.fit(samples[0], samples[1], target, (labeled.name, unlabeled.name))
     bins = _bins_of(coder, found)
     n_rows = found.n_labeled + found.n_unlabeled
     file = CodeFile(folder, len(bins), n_rows)

@@ -30,7 +30,8 @@ def why_identifier(columns: Sequence[NDArray[np.float64]]) -> str | None:
     mostly_distinct = all(2 * n >= len(v) for n, v in zip(n_distinct, arrays, strict=True))
     if mostly_distinct and _are_stamps(every):
         return "it looks like a time stamp, counted from 1970"
-    if (every != np.floor(every)).any():
+    # Beyond this, every float is whole.
+    if (every != np.floor(every)).any() or np.abs(every).max() >= 2.0**64:
         return None
     if all(n == len(v) for n, v in zip(n_distinct, arrays, strict=True)):
         return "it is a different integer in every row, like an id"

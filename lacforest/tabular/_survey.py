@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -246,7 +247,7 @@ def survey(
     for frame, source in zip((labeled, unlabeled), sources, strict=True):
         check_header(frame, source)
     problems = Problems()
-    _check_names(labeled, unlabeled, target, sources, options, problems)
+    check_names((labeled.columns, unlabeled.columns), target, sources, options, problems)
     found = Survey(options, sources, dropped=dict.fromkeys(options.drop, "as requested"))
     if target is not None and target in unlabeled.columns:
         found.notes.append(f"column {target!r} of {sources[1]} is not used")
@@ -281,22 +282,22 @@ def check_header(frame: Any, source: str) -> None:
         raise TableError(f"column names must be text, but {source} has {strange[0]!r}")
 
 
-def _check_names(
-    labeled: Any,
-    unlabeled: Any,
+def check_names(
+    columns: tuple[Collection[str], Collection[str]],
     target: str | None,
     sources: Sources,
     options: CoderOptions,
     problems: Problems,
 ) -> None:
-    advice, both = options.advice, {*labeled.columns, *unlabeled.columns}
+    """Collect what is wrong with the names of columns of two tables, and with those in options."""
+    advice, both = options.advice, {*columns[0], *columns[1]}
     for names, word in ((options.drop, "drop"), (options.text, "text"), (options.use, "use")):
         absent = [name for name in names if name not in both]
         with problems.collecting():
             if absent:
                 raise TableError(
                     f"{advice.option(word, *absent)}: neither {sources[0]} nor {sources[1]} has "
-                    f"such a column; {sources[0]} has {listed(labeled.columns)}"
+                    f"such a column; {sources[0]} has {listed(columns[0])}"
                 )
     twice = [name for name in options.use if name in options.drop]
     with problems.collecting():
@@ -306,9 +307,8 @@ def _check_names(
                 f"{advice.option('use', *twice)} or {advice.option('drop', *twice)}"
             )
     for here, there in ((0, 1), (1, 0)):
-        names, others = (labeled, unlabeled)[here].columns, (labeled, unlabeled)[there].columns
-        unused = {*options.drop, target}
-        alone = [name for name in names if name not in unused and name not in others]
+        unused = {*options.drop, target, *columns[there]}
+        alone = [name for name in columns[here] if name not in unused]
         with problems.collecting():
             if alone:
                 word = "column" if len(alone) == 1 else "columns"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from lacforest._utils.arguments import joined
 from lacforest._utils.printable import shown
 
 # Names that a message lists before it only counts the rest.
@@ -67,9 +68,12 @@ class Advice:
 
     def option(self, name: str, *values: str) -> str:
         """An option with its values, ready to be pasted."""
-        if self.is_command:
-            return f"--{name} {shlex.quote(','.join(values))}"
-        return f"{name}={list(values)!r}"
+        if not self.is_command:
+            return f"{name}={list(values)!r}"
+        # A single text may mean a missing value; all other options take names of columns.
+        text = values[0] if name == "missing" else joined(values)
+        # Behind a space, a text with a dash would be taken for another option.
+        return f"--{name}{'=' if text.startswith('-') else ' '}{shlex.quote(text)}"
 
     def flag(self, name: str) -> str:
         """An option without a value."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lacforest._input.parameters import check_known_shares, given_shares
 from lacforest._utils.extras import load_extra
+from lacforest._utils.printable import counted
 from lacforest.tabular._columns import is_plain
 from lacforest.tabular.errors import TableError, listed
 
@@ -17,6 +18,37 @@ def check_target(frame: Any, target: str, source: str) -> None:
     """Raise if a frame has no column of labels."""
     if target not in frame.columns:
         raise TableError(f"{source} has no column {target!r}; it has {listed(frame.columns)}")
+
+
+def lacks_label(values: Any) -> NDArray[np.bool_]:
+    """Which labels are missing, or consist of spaces."""
+    missing: NDArray[np.bool_] = values.isna().to_numpy()
+    if is_plain(values):
+        return missing
+    blank = [isinstance(value, str) and not value.strip() for value in values]
+    return missing | np.array(blank, dtype=np.bool_)
+
+
+def require_labels(is_missing: NDArray[np.bool_], source: str, first_row: int = 0) -> None:
+    """Raise if rows have no label; row `first_row` + 1 of the table is the first of these."""
+    if is_missing.any():
+        row = first_row + int(is_missing.argmax()) + 1
+        raise TableError(
+            f"{source} has no label in {counted(int(is_missing.sum()), 'row')} (the first is row "
+            f"{row}): move them to the unlabelled rows, or label them"
+        )
+
+
+def _require_one_spelling(labels: list[Any], target: str, source: str) -> None:
+    """Raise if two labels differ in nothing but spaces around them."""
+    seen: dict[str, str] = {}
+    for text in map(str, labels):
+        other = seen.setdefault(text.strip(), text)
+        if other != text:
+            raise TableError(
+                f"column {target!r} of {source} contains the labels {other!r} and {text!r}, which "
+                "differ only in spaces: correct one of them"
+            )
 
 
 def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
@@ -31,12 +63,8 @@ def check_labels(frame: Any, target: str, source: str) -> NDArray[Any]:
         Name of the frame in messages.
     """
     values = frame[target]
-    empty = np.flatnonzero(values.isna())
-    if len(empty):
-        raise TableError(
-            f"{source} has no label in {len(empty)} row(s) (the first is row {empty[0] + 1}): move "
-            "them to the unlabelled rows, or label them"
-        )
+    require_labels(lacks_label(values), source)
+    _require_one_spelling(values.unique().tolist(), target, source)
     types = load_extra("pandas").api.types
     is_text = not is_plain(values) or types.is_bool_dtype(values)
     labels: NDArray[Any] | None = None if is_text else whole_numbers(values, target, source)

@@ -38,8 +38,8 @@ def read_table(
         A file whose name ends in .csv, .tsv or .jsonl (also compressed: .gz, .bz2, .xz, .zip), or
         in .parquet, .feather, .xlsx or .npz; a pattern such as ``rows-*.csv``; ``-`` for CSV from
         standard input; or an address and a query, ``sqlite:///shop.db#SELECT * FROM orders``. The
-        rows of several tables with the same columns are joined. A CSV file without a comma in its
-        header may use semicolons or tabs instead.
+        rows of several tables with the same columns are joined. The columns of a CSV file may also
+        be divided by semicolons, tabs or bars, whichever is most frequent in its header.
     text : collection of str
         Columns to read as text from a CSV file, even if they look like numbers, dates or booleans;
         columns that the file does not have are ignored.

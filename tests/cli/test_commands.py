@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from pandas.testing import assert_frame_equal
 from two_tables import DEPLOYED, LABELLED, fit_words
 
 from lacforest import LACForestClassifier, __version__
-from lacforest.cli import main
+from lacforest.cli import _console, main
 from lacforest.tabular import TabularModel
 
 THETA = ("theta", "labelled.csv", "prod.csv", "--target", "kind", "--jobs", "1")
@@ -90,7 +91,7 @@ def test_texts_that_fit_never_saw(run, model):
     DEPLOYED.assign(city=["Oslo", "Paris"] * 40).to_csv("new.csv", index=False)
     outcome = run("predict", "model.lac", "new.csv", "-o", "s.csv")
     assert (
-        "note: column 'city': 40 rows contain a text that did not occur in the fit, for instance "
+        "note: column 'city': 40 rows with a text that did not occur in the fit, for instance "
         "'Paris'; it counts as missing" in outcome.out
     )
     facts = json.loads(run("predict", "model.lac", "new.csv", "-o", "s.csv", "--json").out)
@@ -134,6 +135,15 @@ def test_trees_are_counted_on_a_terminal(run, monkeypatch, words):
     assert run(*words, "-q").err == ""
     monkeypatch.setitem(sys.modules, "tqdm", None)  # not installed
     assert "estimating theta: 200 of 200 trees" in run(*words).err
+
+
+@pytest.mark.parametrize(("columns", "width"), [(0, 80), (120, None)])
+def test_a_terminal_without_width_has_bars(monkeypatch, columns, width):
+    monkeypatch.setattr("sys.stderr.fileno", lambda: 2)
+    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    monkeypatch.setitem(sys.modules, "tqdm", SimpleNamespace(tqdm=lambda **options: options))
+    made = _console._make_bar(desc="growing trees")
+    assert made["ncols"] == width  # tqdm draws nothing in 0 columns
 
 
 def test_a_bar_on_a_terminal(run, model, monkeypatch):

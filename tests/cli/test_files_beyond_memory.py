@@ -13,7 +13,7 @@ from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._coding.stored_table import CodeFile
 from lacforest._contract import deployment
 from lacforest.cli import main
-from lacforest.tabular import TableError, TabularModel, _first_pass, _from_files
+from lacforest.tabular import TableCoder, TableError, TabularModel, _first_pass, _from_files
 from lacforest.tabular._from_files import rows_per_tree
 
 MEMORY = 600 * 2**20
@@ -157,9 +157,37 @@ def fit_files(paths, **options):
 def test_files_of_different_columns(tmp_path):
     labelled, deployed = tables(300)
     paths = write(tmp_path, "parquet", (labelled.drop(columns="b"), deployed))
-    message = r"deployed.parquet has the columns 'b', but \S*labelled.parquet does not"
+    message = r"deployed.parquet has the column 'b', but \S*labelled.parquet does not"
     with pytest.raises(TableError, match=message):
         fit_files(paths)
+
+
+def test_all_problems_of_files_at_once(tmp_path):
+    labelled, deployed = tables(300)
+    labelled["price"], deployed["price"] = "1,5", 1.5
+    labelled["empty"], deployed["empty"] = None, "x"
+    deployed["few"], deployed["alone"] = "text", 1
+    paths = write(tmp_path, "csv", (labelled.rename(columns={"label": "kind"}), deployed))
+    with pytest.raises(TableError) as caught:
+        fit_files(paths)
+    starts = ["column 'price' of", "column 'empty' of", "has no column 'label'"]
+    starts += ["has the column 'kind'", "has the column 'alone'", "column 'few' is of kind"]
+    assert len(caught.value.problems) == len(starts)
+    for problem, start in zip(caught.value.problems, starts, strict=True):
+        assert start in problem
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_columns_of_files_are_left_out(tmp_path):
+    labelled, deployed = tables()
+    deployed["label"], labelled["note"], deployed["note"] = None, "x", None
+    paths = write(tmp_path, "csv", (labelled, deployed))
+    model = TabularModel(LACForestClassifier(3, theta=0.5), TableCoder(drop=["city", "note"]))
+    model.fit_files(paths[0], "label", paths[1])
+    assert model.coder.feature_names == ["a", "b", "c", "few", "is_new"]
+    assert model.coder.dropped_ == {"city": "as requested", "note": "as requested"}
+    with pytest.raises(TableError, match=r"drop=\['town'\]: neither"):
+        TabularModel(coder=TableCoder(drop=["town"])).fit_files(paths[0], "label", paths[1])
 
 
 def test_files_of_different_kinds(tmp_path):
@@ -195,7 +223,7 @@ def test_a_row_without_a_label(tmp_path):
     labelled, deployed = tables()
     labelled.loc[2100, "label"] = None
     paths = write(tmp_path, "parquet", (labelled, deployed))
-    message = r"labelled.parquet \(chunk 3\) has no label in 1 row\(s\) \(the first is row 2101\)"
+    message = r"labelled.parquet \(chunk 3\) has no label in 1 row \(the first is row 2101\)"
     with pytest.raises(TableError, match=message):
         fit_files(paths)
 

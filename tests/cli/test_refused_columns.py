@@ -53,7 +53,6 @@ REFUSED = {
         "'unknown' is not. Correct it, or use missing=['unknown'], or use text=['a'], or "
         "drop=['a']",
     ),
-    "decimal comma": ({"a": ["1,5", "-2,25"]}, {}, "numbers with a decimal comma, such as '1,5'"),
     "infinite": (
         {"a": [1.0, np.inf]},
         {},

@@ -125,10 +125,10 @@ def test_parquet_types(tmp_path):
 LONG = "a,b\n" + "1,2\n" * 5000
 
 BROKEN = {
-    "too few values": ("a,b\n1,2\n3\n", "line 3: 1 values, but the header has 2 columns"),
+    "too few values": ("a,b\n1,2\n3\n", "line 3: 1 value, but the header has 2 columns"),
     "too many": ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 values, but the header has 2 columns"),
-    "far down": (LONG + "7\n" + LONG, "line 5002: 1 values"),
-    "after a value of two lines": ('a,b\n1,"x\ny"\n3\n', "line 4: 1 values"),
+    "far down": (LONG + "7\n" + LONG, "line 5002: 1 value"),
+    "after a value of two lines": ('a,b\n1,"x\ny"\n3\n', "line 4: 1 value"),
     "a quote in the last column": ('a,b\n1,x\n2,"y\n3,z\n', "line 3: unexpected end of data"),
     "a quote in the first column": ('a,b\n"1,x\n2,y\n3,z\n', "a quote may not be closed"),
     "a broken header": ('a,"b\n1,2\n', "its header is broken"),

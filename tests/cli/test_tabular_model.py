@@ -110,7 +110,7 @@ def test_labels(tmp_path, labels, known, new):
         (np.repeat([0.5, 1.0], 30), "contains numbers that are not integers, such as 1.0"),
         (np.repeat([2.0**53, 1.0], 30), "such as 9007199254740992, too large to be told apart"),
         (np.repeat(np.array([2**63, 1], dtype=np.uint64), 30), "such as 9223372036854775808, too"),
-        (["ham"] * 58 + [None, "spam"], "no label in 1 row(s) (the first is row 59)"),
+        (["ham"] * 58 + [None, "spam"], "no label in 1 row (the first is row 59)"),
     ],
 )
 def test_labels_that_are_refused(labels, message):
@@ -139,7 +139,7 @@ def test_no_target():
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_too_few_unlabelled_rows(n_rows):
     with pytest.raises(
-        TableError, match=f"has {n_rows} unlabelled rows, and at least two are needed"
+        TableError, match=rf"has {n_rows} unlabelled rows?, and at least two are needed"
     ):
         TabularModel(forest()).fit(LABELLED, "kind", DEPLOYED[:n_rows])
 
