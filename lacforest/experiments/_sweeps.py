@@ -143,7 +143,9 @@ def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]
             x, mean, error = (np.array(values) for values in zip(*sorted(own), strict=True))
             colour = f"C{number}"
             panel.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, lw=0)
-            panel.plot(x, mean, "o-", color=colour, ms=4, label=method)
+            # Above the frame, where accuracy is close to 1.
+            line = {"color": colour, "label": method, "clip_on": False, "zorder": 3}
+            panel.plot(x, mean, "o-", ms=4, **line)
         panel.set_title(name if theta is None else f"{name}, θ = {theta / 100:g}", fontsize=10)
         if sweep.thetas:
             panel.set_xscale("log")
