@@ -1,6 +1,7 @@
 """Which forest should `lacforest fit` grow by default? Both forests and the rival recipe, paired.
 
-Every method is fitted on the same splits with theta estimated, for several shares of new rows.
+Every method is fitted on the same splits with theta estimated, for several shares of new rows;
+with `--told` both forests know theta, which saves the time of the estimate.
 `top` is the precision among the k rows with the highest novelty scores, k the number of new rows.
 Results are appended to a file as they come, and printed as a table.
 
@@ -29,11 +30,11 @@ TABLES = ("pendigits", "letter", "satimage", "texture", "optdigits", "segment")
 SHARES = (0.01, 0.1, 0.5)
 
 
-def make(method: str, seed: int) -> Any:
+def make(method: str, seed: int, theta: float | str) -> Any:
     if method == "discriminator":
         return DiscriminatorForest(seed, 1)
     forests = {"lacforest": LACForestClassifier, "lacextratrees": LACExtraTreesClassifier}
-    return forests[method](random_state=seed, n_jobs=1)
+    return forests[method](theta=theta, random_state=seed, n_jobs=1)
 
 
 def split_of(table: str, share: float, seed: int) -> Any:
@@ -51,8 +52,8 @@ def split_of(table: str, share: float, seed: int) -> Any:
     )
 
 
-def evaluate(method: str, split: Any, seed: int) -> dict[str, float]:
-    forest = make(method, seed)
+def evaluate(method: str, split: Any, seed: int, theta: float | str) -> dict[str, float]:
+    forest = make(method, seed, theta)
     before = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,15 +109,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--told", action="store_true", help="theta is known")
     parser.add_argument("--results", type=Path)
     given = parser.parse_args()
+    methods = METHODS[:2] if given.told else METHODS
     entries = []
     for share in SHARES:
         for table in given.tables:
             for seed in range(given.splits):
                 split = split_of(table, share, seed)
-                for method in METHODS:
-                    scores = evaluate(method, split, seed)
+                for method in methods:
+                    scores = evaluate(method, split, seed, share if given.told else "auto")
                     entry = {"share": share, "table": table, "seed": seed, "method": method}
                     entries.append(entry | {"scores": scores})
                     if given.results:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,10 @@ def _facts(scores: MethodScores, method: int) -> dict[str, Any]:
 
 
 def draw_suite(results: Results, regimes: dict[str, Setting], path: str | os.PathLike[str]) -> None:
-    """Accuracy of every method less that of the first: one panel per regime, one line per table.
+    """Accuracy of every other method less that of the first, in points.
 
-    Tables for checking stand above a dashed line, those of development below.
+    One panel per regime, one line per table; bars reach one standard error over the splits. Tables
+    for checking stand above the dividing line, those of development below.
 
     Parameters
     ----------
@@ -96,23 +98,77 @@ def draw_suite(results: Results, regimes: dict[str, Setting], path: str | os.Pat
     path : path
         The picture to write; its suffix is the format.
     """
-    figure, panels = make_panels(len(regimes), len(regimes), (3.2, 5.6), sharey=True)
-    order = list(dict.fromkeys(job.dataset for job, _ in results))
-    order.sort(key=lambda name: name in CHECKING)
-    height = {name: place for place, name in enumerate(order)}
-    for panel, (regime, setting) in zip(panels.flat, regimes.items(), strict=True):
+    places, border = _places(list(dict.fromkeys(job.dataset for job, _ in results)))
+    # Tall rather than wide, because pages scale a picture to the width of a screen.
+    size = (2.8, max(2.6, 0.8 + 0.2 * (1 + max(places.values()))))
+    figure, panels = make_panels(
+        len(regimes), min(2, len(regimes)), size, sharex="row", sharey=True
+    )
+    # Panels that stay empty are invisible and come last.
+    for panel, (regime, setting) in zip(panels.flat, regimes.items(), strict=False):
         scores = MethodScores.of(results, setting, "accuracy")
-        difference = 100 * (scores.means - scores.means[:, :1])
-        places = np.array([height[table] for table in scores.tables])
-        panel.hlines(places, difference.min(axis=1), difference.max(axis=1), color="0.85", lw=2)
-        for number, method in enumerate(scores.methods):
-            panel.plot(difference[:, number], places, "o", ms=5, color=f"C{number}", label=method)
-        panel.axvline(0, color="C0", lw=0.8)
-        panel.axhline(sum(name not in CHECKING for name in order) - 0.5, color="0.5", ls="--")
-        panel.set_title(regime)
-        panel.set_yticks(list(height.values()), list(height))
-        panel.set_xlabel("points of accuracy")
-        panel.grid(axis="x", alpha=0.3)
+        _draw_regime(panel, scores, places)
+        sizes = f"{setting.n_labeled} labelled + {setting.n_unlabeled:,} unlabelled"
+        panel.set_title(f"{regime}: θ = {setting.percent / 100:g}\n{sizes}", fontsize=10)
+        if border is not None:
+            panel.axhline(border, color="0.4", lw=1)
+            for name, side in (("checking", "bottom"), ("development", "top")):
+                panel.annotate(
+                    name,
+                    (1, border),
+                    xytext=(-3, 1 if side == "bottom" else -1),
+                    xycoords=("axes fraction", "data"),
+                    textcoords="offset points",
+                    ha="right",
+                    va=side,
+                    color="0.4",
+                )
+    for panel in panels[:, 0]:
+        panel.set_yticks(list(places.values()), list(places))
+    figure.supxlabel("points of accuracy; bars: one standard error", fontsize=11)
+    first, *others = dict.fromkeys(job.method for job, _ in results)
     handles, names = panels.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
+    figure.legend(
+        handles,
+        names,
+        loc="outside upper center",
+        ncols=max(len(others), 1),
+        title=f"accuracy of a method less that of {first}",
+        frameon=False,
+    )
     save_figure(figure, path)
+
+
+def _places(tables: Sequence[str]) -> tuple[dict[str, int], float | None]:
+    """Heights of tables, those of development lowest, and of the line between both groups."""
+    lower = [name for name in tables if name not in CHECKING]
+    upper = [name for name in tables if name in CHECKING]
+    if not lower or not upper:
+        return {name: place for place, name in enumerate(tables)}, None
+    # The two missing lines have room for the names of the groups.
+    places = {name: place for place, name in enumerate(lower)}
+    places |= {name: len(lower) + 2 + place for place, name in enumerate(upper)}
+    return places, len(lower) + 0.5
+
+
+def _draw_regime(panel: Any, scores: MethodScores, places: dict[str, int]) -> None:
+    n_splits = scores.values.shape[2]
+    # Dots of different methods are drawn below one another, where they would hide one another.
+    steps = np.linspace(0.25, -0.25, max(2, len(scores.methods) - 1))
+    lines = np.array([places[table] for table in scores.tables])
+    panel.hlines(lines, 0, 1, transform=panel.get_yaxis_transform(), color="0.92", lw=11, zorder=0)
+    panel.axvline(0, color="0.4", lw=1)
+    for number, method in enumerate(scores.methods[1:], start=1):
+        by_split = 100 * (scores.values[:, number] - scores.values[:, 0])
+        errors = by_split.std(axis=1, ddof=1) / n_splits**0.5 if n_splits > 1 else None
+        panel.errorbar(
+            by_split.mean(axis=1),
+            lines + steps[number - 1],
+            xerr=errors,
+            fmt="osD^v"[(number - 1) % 5],
+            ms=4,
+            lw=1.2,
+            color=f"C{number}",
+            label=method,
+        )
+    panel.set_ylim(-0.8, max(places.values()) + 0.8)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lacforest.experiments._comparison import TITLES, Cell
 from lacforest.experiments._figures import make_panels, save_figure
 from lacforest.experiments._learning import N_UNLABELED, PERCENT, Setting
@@ -111,7 +113,8 @@ def sweep_rows(
 def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]) -> None:
     """Accuracy against what is varied: a panel per dataset and theta, one line per method.
 
-    Bands show one standard deviation.
+    Bands reach one standard error to either side. Where a dataset has several panels they share
+    their axis.
 
     Parameters
     ----------
@@ -124,30 +127,35 @@ def draw_sweep(cells: Sequence[Cell], sweep: Sweep, path: str | os.PathLike[str]
     methods = list(dict.fromkeys(cell.method for cell in cells))
     places = [(name, theta) for name in names for theta in sweep.panels]
     n_columns = len(sweep.thetas) or min(3, len(names))
-    figure, panels = make_panels(len(places), n_columns, (3.6, 2.8), sharex=True)
+    figure, panels = make_panels(
+        len(places), n_columns, (2.1, 1.9), sharex=True, sharey="row" if sweep.thetas else False
+    )
     for panel, (name, theta) in zip(panels.flat, places, strict=False):
         for number, method in enumerate(methods):
             own = [
-                (sweep.value(cell.setting), cell.mean, cell.deviation)
+                (sweep.value(cell.setting), cell.mean, cell.deviation / cell.n_splits**0.5)
                 for cell in cells
                 if (cell.dataset, cell.method, cell.measure) == (name, method, "accuracy")
                 and theta in (None, cell.setting.percent)
             ]
             if not own:
                 continue
-            x, mean, deviation = zip(*sorted(own), strict=True)
-            low = [m - d for m, d in zip(mean, deviation, strict=True)]
-            high = [m + d for m, d in zip(mean, deviation, strict=True)]
+            x, mean, error = (np.array(values) for values in zip(*sorted(own), strict=True))
             colour = f"C{number}"
-            panel.fill_between(x, low, high, color=colour, alpha=0.15, lw=0)
-            panel.plot(x, mean, "o-", color=colour, ms=4, label=method)
-        panel.set_title(name if theta is None else f"{name}, theta {theta / 100:.1f}")
+            panel.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, lw=0)
+            # Above the frame, where accuracy is close to 1.
+            line = {"color": colour, "label": method, "clip_on": False, "zorder": 3}
+            panel.plot(x, mean, "o-", ms=4, **line)
+        panel.set_title(name if theta is None else f"{name}, θ = {theta / 100:g}", fontsize=10)
         if sweep.thetas:
             panel.set_xscale("log")
         panel.grid(alpha=0.3)
-    for panel in panels[-1]:
-        panel.set_xlabel(sweep.title)
+    # Bands may reach above 1, accuracy does not. Limits are set last, because they end scaling.
+    for panel in panels.flat[: len(places)]:
+        panel.set_ylim(top=min(1, panel.get_ylim()[1]))
     for panel in panels[:, 0]:
         panel.set_ylabel("accuracy")
-    panels[0, 0].legend(frameon=False)
+    figure.supxlabel(f"{sweep.title}; bands: one standard error", fontsize=11)
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(methods), frameon=False)
     save_figure(figure, path)

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from lacforest.experiments import _paper
+from lacforest.experiments import _paper, _sweeps
 from lacforest.experiments._comparison import Cell, check_against_paper, check_compared, compare
 from lacforest.experiments._learning import LearningJob, Setting
 from lacforest.experiments._paper_tables import render_comparison
-from lacforest.experiments._sweeps import THETA, draw_sweep, sweep_rows
+from lacforest.experiments._sweeps import LABELED, THETA, draw_sweep, sweep_rows
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,21 @@ def test_figure_of_one_dataset(tmp_path):
     ]
     draw_sweep(cells, THETA, tmp_path / "one.svg")
     assert "</svg>" in (tmp_path / "one.svg").read_text()
+
+
+def test_bands_are_standard_errors_and_panels_of_a_dataset_share_their_axis(monkeypatch):
+    figures = []
+    monkeypatch.setattr(_sweeps, "save_figure", lambda figure, path: figures.append(figure))
+    cells = [
+        Cell(name, setting, "m", "accuracy", mean, 0.1, 25, None, None)
+        for name, mean in (("high", 0.99), ("low", 0.5))
+        for setting in LABELED.points
+    ]
+    draw_sweep(cells, LABELED, "curves.png")
+    panels = figures[0].axes
+    (band,) = panels[0].collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((0.97, 1.01))
+    assert {panel.get_ylim() for panel in panels[:3]} == {panels[0].get_ylim()}
+    assert panels[0].get_ylim()[1] == 1
+    assert panels[3].get_ylim()[1] < 0.6

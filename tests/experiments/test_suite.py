@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lacforest.experiments import _suite, command
+from lacforest.experiments import _suite, _suite_tables, command
 from lacforest.experiments._learning import (
     LearningExperiment,
     LearningJob,
@@ -13,7 +13,7 @@ from lacforest.experiments._learning import (
     Setting,
 )
 from lacforest.experiments._suite import CHECKING, DEVELOPMENT, REGIMES, MethodScores
-from lacforest.experiments._suite_tables import render_suite
+from lacforest.experiments._suite_tables import draw_suite, render_suite
 
 PAPER = REGIMES["paper"]
 # Accuracy by table and method, in two splits.
@@ -87,6 +87,53 @@ def test_tables_with_too_few_rows_are_left_out(given, folder):
     )
     jobs = LearningExperiment(options).jobs()
     assert list(jobs) == ["one/50/1000/0/0/good", "one/50/1000/1/0/good"]
+
+
+def drawn(results, regimes, monkeypatch):
+    """The figure of `draw_suite`, instead of a file."""
+    figures = []
+    monkeypatch.setattr(_suite_tables, "save_figure", lambda figure, path: figures.append(figure))
+    draw_suite(results, regimes, "suite.png")
+    return figures[0]
+
+
+def test_the_picture_shows_leads_with_their_errors(monkeypatch):
+    panel, *_ = drawn(make_results(), {"paper": PAPER}, monkeypatch).axes
+    assert panel.get_title() == "paper: θ = 0.5\n500 labelled + 1,000 unlabelled"
+    (other,) = panel.containers
+    dots, _, (bars,) = other.lines
+    assert other.get_label() == "other"
+    assert dots.get_xdata().tolist() == pytest.approx([-5, 6, 0])
+    widths = [np.ptp(segment[:, 0]) for segment in bars.get_segments()]
+    assert widths == pytest.approx([10, 2, 0])
+
+
+def test_the_picture_divides_development_from_checking(monkeypatch):
+    panel, *_ = drawn(make_results(), {"paper": PAPER}, monkeypatch).axes
+    labels = [label.get_text() for label in panel.get_yticklabels()]
+    places = dict(zip(labels, panel.get_yticks(), strict=True))
+    beside = {text.get_text(): text.xy[1] for text in panel.texts}
+    assert beside["checking"] == beside["development"]
+    assert max(places["letter"], places["segment"]) < beside["checking"] < places["magic"]
+    alone = {"letter": ACCURACY["letter"]}
+    assert not drawn(make_results(alone), {"paper": PAPER}, monkeypatch).axes[0].texts
+
+
+def test_panels_of_a_row_share_their_axis(monkeypatch):
+    regimes = dict(list(REGIMES.items())[:3])
+    results = [entry for setting in regimes.values() for entry in make_results(setting=setting)]
+    first, second, third, hidden = drawn(results, regimes, monkeypatch).axes
+    joined = first.get_shared_x_axes()
+    assert joined.joined(first, second)
+    assert not joined.joined(first, third)
+    assert third.get_visible()
+    assert not hidden.get_visible()
+
+
+def test_one_split_has_no_bars(monkeypatch):
+    one = {"letter": {"ours": [0.8], "other": [0.7]}}
+    panel, *_ = drawn(make_results(one), {"paper": PAPER}, monkeypatch).axes
+    assert panel.containers[0].lines[2] == ()
 
 
 def run(folder, *words):
