@@ -13,10 +13,9 @@ from lacforest._tree.criterion cimport (
 from lacforest._tree.categories cimport n_set_members
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport open_leaves, split_rows
-from lacforest._tree.random cimport with_few_bits
 from lacforest._tree.coded_columns cimport fits_narrow_keys
 from lacforest._tree.sampling cimport draw_by_hash, draw_with_replacement, keep_some
-from lacforest._tree.search cimport find_best_cut
+from lacforest._tree.search cimport find_best_cut, short_threshold
 from lacforest._tree.sets cimport (
     CategorySets, first_without_set, refuse_set, sets_of_forest, sets_of_tree
 )
@@ -80,7 +79,6 @@ cdef int _split_node(
     cdef Node* node = tree.nodes + here.node
     cdef const code_t* members
     cdef code_t n_members
-    cdef const double* values
     if search.best.n_categories > 0:
         n_members = n_set_members(&search.best, search.work.categories.best, &members)
         set_at = tree.sets.add(members, n_members, search.table.n_codes[search.best.feature])
@@ -93,12 +91,7 @@ cdef int _split_node(
     if set_at >= 0:
         node.payload.set_at = <double> set_at
     elif search.candidates.are_random and not search.candidates.keep_codes:
-        node.payload.threshold = search.best.threshold
-        if search.best.cut.next < search.table.n_codes[search.best.feature]:
-            values = <const double*> search.candidates.values[search.best.feature]
-            node.payload.threshold = with_few_bits(
-                search.best.threshold, values[search.best.cut.last], values[search.best.cut.next]
-            )
+        node.payload.threshold = short_threshold(search)
     else:
         node.payload.cut = search.best.cut
     tree.decrease[search.best.feature] += decrease
