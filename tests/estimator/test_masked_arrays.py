@@ -67,7 +67,7 @@ def test_masked_values_of_control_rows_are_missing():
 def test_masked_labels_and_weights():
     labels = np.ma.masked_array(y, mask=np.arange(len(y)) == 4)
     assert_refused(ValueError, "y is a masked array, and entry 4 is masked: drop", y=labels)
-    with pytest.raises(ValueError, match="y is a masked array, and entry 4 is masked"):
+    with pytest.raises(ValueError, match="y_true is a masked array, and entry 4 is masked"):
         augmented_accuracy_score(labels, y, theta=0.5, new_label=-1, unlabeled_label=1)
     message = "y_known of control is a masked array, and entry 4 is masked"
     assert_refused(ValueError, message, control=(X, labels))
