@@ -32,6 +32,7 @@ _MEASURES = {
     "macro_f1": "balance of found and right, averaged over classes (macro-F1)",
     "oscr": "the same pairs, known row with the right class (OSCR)",
 }
+_OWN_ROWS = " These rows took part in the fit: they look more clearly known or new than later rows."
 # What the checks ask, by their topics.
 _QUESTIONS = {
     "something new": "Is anything new?",
@@ -98,20 +99,21 @@ def write_report(
         feature_names = list(feature_names)
     predicted = forest.predict(X)
     is_new = predicted == forest.new_label_
+    took_part = training is not None and training[2] is X
     sections = [
         _checks(forest, diagnosis),
         _quality(forest, X, y_true),
         pictures_section(forest, X, y_true, training, feature_names),
         _shares(forest),
         groups_section(forest, X, is_new, training, feature_names, codes),
-        newest_section(forest, X, predicted, feature_names, codes),
+        newest_section(forest, X, predicted, took_part, feature_names, codes),
         _shift(forest, feature_names, codes),
         next_section(is_new, training),
         _facts(forest, facts or {}),
     ]
     page = Page(
         title=title,
-        lead=_lead(forest, is_new) + _about_own_rows(X, training),
+        lead=_lead(forest, is_new) + (_OWN_ROWS if took_part else ""),
         cards=_cards(forest, is_new),
         sections=[section for section in sections if section is not None],
         foot=f"Made by lacforest {__version__}.",
@@ -128,13 +130,6 @@ def _lead(forest: BaseLACForest, is_new: NDArray[np.bool_]) -> str:
         f"{share}. An estimated {forest.theta_:.1%} of the unlabelled rows of the fit were new "
         f"(interval {low:.1%} to {high:.1%})."
     )
-
-
-def _about_own_rows(X: Any, training: tuple[Any, Any, Any] | None) -> str:
-    """A warning where the rows of the report are the unlabelled rows of the fit."""
-    if training is None or training[2] is not X:
-        return ""
-    return " These rows took part in the fit: they look more clearly known or new than later rows."
 
 
 def _shares(forest: BaseLACForest) -> Section | None:

@@ -82,14 +82,26 @@ def newest_section(
     forest: BaseLACForest,
     X: Any,
     predicted: NDArray[Any],
+    took_part: bool,
     feature_names: Sequence[str] | None,
     codes: Mapping[str, Sequence[str]],
 ) -> Section:
     """The rows that look newest, with the columns that made them so; `codes` as in `explain`.
 
-    The index of a frame leads from here to the rows elsewhere.
+    The index of a frame leads from here to the rows elsewhere. Rows that took part in the fit are
+    ordered by Step I, whose trees know no pseudo-label: the labels of Step II raise scores of the
+    rows that have them. The measured difference is in docs/guide/scores.rst.
     """
-    scores = ranking_score(forest, X)
+    name, text = "novelty score", "The rows with the highest novelty scores: inspect these first."
+    if took_part:
+        name = "first score"
+        text = (
+            "The rows that look newest: inspect these first. They took part in the fit and are "
+            "ordered by its first step, which knew no labels of new rows."
+        )
+        scores = forest.novelty_score(X, stage="exploration")
+    else:
+        scores = ranking_score(forest, X)
     order = np.argsort(-scores, kind="stable")[:_MOST_ROWS]
     names = None if hasattr(forest, "feature_names_in_") else feature_names
     reasons = explain(forest, take_rows(X, order), _REASONS, feature_names=names, categories=codes)
@@ -106,9 +118,8 @@ def newest_section(
     ]
     return Section(
         "Which rows, and why?",
-        text="The rows with the highest novelty scores: inspect these first. Behind each value "
-        "stands what it adds to the probability of being new.",
-        table=Table(("row", *own, "novelty score", "prediction", "reasons"), rows),
+        text=f"{text} Behind each value stands what it adds to the probability of being new.",
+        table=Table(("row", *own, name, "prediction", "reasons"), rows),
     )
 
 

@@ -3,9 +3,12 @@
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from two_tables import DEPLOYED, LABELLED, fit_words
+
+from lacforest.tabular import TabularModel
 
 
 def estimated(*more):
@@ -31,6 +34,26 @@ def test_everything_the_report_of_the_demo_has(run, folder):
     assert told in page
     assert run("report", "model.lac", "prod.csv", "-o", "later.html").code == 0
     assert told not in (folder / "later.html").read_text(encoding="utf-8")
+
+
+def test_rows_of_the_fit_are_ordered_by_its_first_step(run, folder):
+    assert run(*estimated("--report", "report.html")).code == 0
+    assert run("report", "model.lac", "prod.csv", "-o", "later.html").code == 0
+    model = TabularModel.load("model.lac")
+    forest, X = model.forest, model.coder.encode(DEPLOYED)
+    first = forest.novelty_score(X, stage="exploration")
+    # Trees of Step II know the pseudo-labels of these rows: many tie at the highest score.
+    for page, title, scores in (
+        ("report.html", "first score", first),
+        ("later.html", "novelty score", forest.novelty_score(X) + 1e-9 * first),
+    ):
+        text = (folder / page).read_text(encoding="utf-8")
+        section = text.partition("<h2>Which rows, and why?</h2>")[2].partition("</table>")[0]
+        assert f"<th>{title}</th>" in section
+        assert ("ordered by its first step" in section) == (page == "report.html")
+        rows = re.findall(r"<tr><td>(\d+)</td><td>([\d.]+)</td>", section)
+        order = np.argsort(-scores, kind="stable")[: len(rows)]
+        assert rows == [(str(row + 1), f"{min(scores[row], 1.0):.3f}") for row in order]
 
 
 def test_the_model_and_the_summary_are_those_without_a_report(run, folder):
