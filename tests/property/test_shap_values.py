@@ -282,6 +282,30 @@ def test_a_row_gets_the_same_bits_in_any_batch(grown):
     assert_array_equal(shap_values(forest, X[::-1]).values, values[:600][::-1])
 
 
+def most_features(tree):
+    """Most features on one path."""
+    most, open_nodes = 0, [(0, frozenset())]
+    while open_nodes:
+        node, above = open_nodes.pop()
+        most = max(most, len(above))
+        if tree.feature[node] >= 0:
+            used = above | {int(tree.feature[node])}
+            open_nodes += [(tree.children_left[node], used), (tree.children_right[node], used)]
+    return most
+
+
+def test_rows_on_long_paths_get_the_same_bits_in_any_batch():
+    """The values of units that wait are added to the rows sooner where a batch has more keys."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 24))
+    forest = LACExtraTreesClassifier(3, theta=0.3, refinement="hard", random_state=0, n_jobs=1)
+    forest.fit(X[:600], rng.integers(0, 3, size=600), X_unlabeled=X[600:])
+    assert min(most_features(tree) for tree in forest.estimators_) > 16
+    rows = rng.normal(size=(6000, 24))
+    parts = [shap_values(forest, rows[i : i + 300]).values for i in range(0, 6000, 300)]
+    assert_array_equal(shap_values(forest, rows).values, np.concatenate(parts))
+
+
 def test_narrow_tables_agree_with_wide_ones():
     """Up to sixteen columns are added up in another way; columns without a split change nothing."""
     rng = np.random.default_rng(1)
