@@ -21,9 +21,7 @@ def product(left: Any, right: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The bits of a small product do not depend on the number of threads of BLAS.
     """
-    if sparse.issparse(left):
-        return np.asarray(left @ right)
-    if left.size * right[0].size > _MANY:
+    if sparse.issparse(left) or left.size * right[0].size > _MANY:
         return np.asarray(left @ right)
     found: NDArray[np.float64] = np.einsum(
         "ij,j->i" if right.ndim == 1 else "ij,jk->ik", left, right

@@ -62,6 +62,13 @@ def add_reading(parser: Any) -> None:
     )
 
 
+def add_keep(parser: argparse.ArgumentParser, words: str) -> None:
+    """Columns of the table that go into the output; `words` say what becomes of them."""
+    parser.add_argument(
+        "--keep", type=names, action="extend", default=[], metavar="COLS", help=words
+    )
+
+
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """Options for reading and coding labelled and unlabelled rows."""
     parser.add_argument("--target", required=True, metavar="COL", help="the column of labels")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from lacforest._utils.arguments import names
 from lacforest._utils.printable import counted
 from lacforest.cli import _arguments
 from lacforest.cli._console import Console, share, table_of
@@ -63,14 +62,7 @@ def add_to(commands: Any) -> None:
         help="scored table: .csv, .tsv, .csv.gz, .tsv.gz or .parquet; - prints CSV to standard "
         "output",
     )
-    add(
-        "--keep",
-        type=names,
-        action="extend",
-        default=[],
-        metavar="COLS",
-        help="columns to copy, separated by commas; '*' copies all",
-    )
+    _arguments.add_keep(parser, "columns to copy, separated by commas; '*' copies all")
     add(
         "--escape-formulas",
         action="store_true",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacforest._utils.arguments import names
 from lacforest._utils.extras import load_extra
 from lacforest.cli import _arguments
 from lacforest.cli._batches import labels_of, load_model, read_batch, read_labelled
@@ -42,14 +41,10 @@ def add_to(commands: Any) -> None:
     add("table", nargs="+", help="table to report on, or several to be joined")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="the HTML file")
     add("--truth", metavar="COL", help="the column of true labels")
-    add(
-        "--keep",
-        type=names,
-        action="extend",
-        default=[],
-        metavar="COLS",
-        help="columns to show beside the rows that look newest, separated by commas, for instance "
-        "an id; '*' shows all",
+    _arguments.add_keep(
+        parser,
+        "columns to show beside the rows that look newest, separated by commas, for instance an "
+        "id; '*' shows all",
     )
     add(
         "--labelled",
