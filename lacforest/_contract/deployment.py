@@ -106,6 +106,11 @@ class Theta:
     estimator: Any = None
 
     @property
+    def lower(self) -> float:
+        """The least plausible share; the value itself where there is no interval."""
+        return self.value if self.interval is None else self.interval[0]
+
+    @property
     def upper(self) -> float:
         """The largest plausible share; the value itself where there is no interval.
 

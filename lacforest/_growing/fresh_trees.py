@@ -80,7 +80,7 @@ def refine_fresh(
     parts = []
     if kinds.n_hard > 0:
         trees = grower.grow(pseudo.plan(plan.take_trees(0, kinds.n_hard)))
-        hard = freeze(totals, trees, totals.labeled_total + pseudo.n_per_tree)
+        hard = freeze(totals, trees, plan.labeled_weight(totals) + pseudo.n_per_tree)
         if kinds.draws and soft is None:
             soft = grower.soften(explored.scores, explored.criterion.theta, trees, hard.arrays)
         if kinds.keeps_hard:
@@ -103,7 +103,7 @@ def refine_on_drawn_labels(grower: TreeGrower, plan: TreePlan, labels: DrawnLabe
     n_unlabeled = totals.n_unlabeled
     if plan.max_unlabeled is not None:
         n_unlabeled = min(n_unlabeled, plan.max_unlabeled)
-    return freeze(totals, trees, totals.labeled_total + n_unlabeled)
+    return freeze(totals, trees, plan.labeled_weight(totals) + n_unlabeled)
 
 
 def freeze_exploration(totals: RowTotals, explored: Exploration) -> ForestArrays:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # Most unlabelled rows of a tree per labelled row, as in the paper's experiments: with many more,
 # most leaves hold no labelled row, and drawn labels outnumber true ones.
 _UNLABELED_PER_LABELED = 2.0
+# Most labelled rows of a tree of Step II: per known row among the unlabelled ones, but no fewer
+# than so many per known class. docs/extra-trees.rst has the measurements.
+_LABELED_PER_KNOWN = 2.0
+_LABELED_PER_CLASS = 30
 # Clamp unbounded ints to a number of rows that no node has.
 _MOST_ROWS = 2**53
 # Rows per category below which a node cuts off one category at a time: docs/guide/categories.rst
@@ -70,6 +74,25 @@ def unlabeled_cap(labeled_rows: float, multiple: float | None) -> int | None:
     if multiple is None:
         return None
     return max(1, floor_with_tolerance(multiple * _UNLABELED_PER_LABELED * labeled_rows))
+
+
+def labeled_cap(
+    totals: RowTotals, rate: float, lower: float, multiple: float | None
+) -> int | None:
+    """Most labelled rows of a tree of Step II; None is no limit.
+
+    Twice as many as there are known rows among the unlabelled ones if `lower`, the least plausible
+    theta, is true: with far more known rows per new one than in deployment, new ones are missed.
+    But no fewer than it takes to tell the known classes apart. A row of weight w counts as w rows.
+    Of `multiple`, the parameter `pseudo_cap`, only whether there is one matters: to take more
+    pseudo-labelled rows is no reason to take more labelled ones.
+    """
+    if multiple is None:
+        return None
+    n_comparable = _LABELED_PER_KNOWN * (1.0 - lower) * totals.n_unlabeled * rate
+    n_rows = max(n_comparable, _LABELED_PER_CLASS * totals.n_known)
+    mean_weight = totals.labeled_rows / totals.n_labeled
+    return ceil_with_tolerance(n_rows / mean_weight)
 
 
 def n_pseudo_labels(n_unlabeled: int, theta: float) -> int:
@@ -287,8 +310,8 @@ class TreePlan:
     takes_part : column of bool or None
         Unlabelled rows that count, as `TreeGrower.mark` returned them; None takes all of them.
         Labelled rows always count.
-    max_unlabeled : int or None
-        Most unlabelled rows of a tree, which draws them from those that count; None takes all.
+    max_labeled, max_unlabeled : int or None
+        Most rows of a kind in a tree, which draws them from those that count; None takes all.
     sample_seeds : uint64 array of shape (n_trees,) or None
         Seeds of samples; None takes every row once.
     sample : RowSample or None
@@ -304,6 +327,7 @@ class TreePlan:
     seeds: NDArray[np.uint64]
     random_cuts: bool = False
     takes_part: Any = None
+    max_labeled: int | None = None
     max_unlabeled: int | None = None
     sample_seeds: NDArray[np.uint64] | None = None
     sample: RowSample | None = None
@@ -322,6 +346,12 @@ class TreePlan:
         if self.sample is None:
             return bootstrap_rows(n_labeled, seed)
         return sample_rows(0, n_labeled, seed, self.sample.chances)
+
+    def labeled_weight(self, totals: RowTotals) -> float:
+        """Weight of the labelled rows of a tree."""
+        if self.max_labeled is None or self.max_labeled >= totals.n_labeled:
+            return totals.labeled_total
+        return totals.labeled_total * self.max_labeled / totals.n_labeled
 
     def take_trees(self, first: int, end: int | None = None) -> TreePlan:
         """The plan of the trees [first, end)."""

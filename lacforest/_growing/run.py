@@ -235,7 +235,7 @@ class Grower(TreeGrower):
                 n_classes=rows.n_known + 1,
                 weight=rows.weight,
                 class_factor=rows.class_factor,
-                max_unlabeled=plan.max_unlabeled,
+                most_rows=(plan.max_labeled, plan.max_unlabeled),
                 chances=None if plan.sample is None else plan.sample.chances,
             )
 

@@ -222,7 +222,7 @@ def deepen(
     if not plan.random_cuts:
         grower.coded.replace_cuts(trees.nodes, is_explored)
     trees.nodes["threshold"][is_explored] = explored.thresholds[explored.trees.is_inner]
-    refined = freeze(totals, trees, totals.labeled_total + pseudo.n_per_tree)
+    refined = freeze(totals, trees, plan.labeled_weight(totals) + pseudo.n_per_tree)
     arrays = replace(
         refined.arrays,
         n_explored=np.diff(explored.trees.tree_start).astype(np.int32),

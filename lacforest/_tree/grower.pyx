@@ -1,7 +1,7 @@
 """One grow loop for both steps, and the blocks of trees that threads run."""
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -14,15 +14,15 @@ from lacforest._tree.categories cimport n_set_members
 from lacforest._tree.growth cimport GrowthRules, GrowthTable
 from lacforest._tree.partition cimport open_leaves, split_rows
 from lacforest._tree.coded_columns cimport fits_narrow_keys
-from lacforest._tree.sampling cimport draw_by_hash, draw_with_replacement, keep_some
 from lacforest._tree.search cimport find_best_cut, short_threshold
 from lacforest._tree.sets cimport (
     CategorySets, first_without_set, refuse_set, sets_of_forest, sets_of_tree
 )
 from lacforest._tree.statistics cimport count_node
+from lacforest._tree.tree_rows cimport draw_hashed, load_rows
 from lacforest._tree.types cimport (
     LABELED, N_SUMS, UNLABELED, AugmentedGini, CodeTable, ForestSets, Gini, Node, NodeSearch, Slice,
-    TreeSets, Workspace, check, code_t, count_t, criterion_t, row_t
+    TreeSets, check, code_t, count_t, criterion_t
 )
 from lacforest._tree.walkable cimport first_unwalkable, refuse_node
 from lacforest._tree.workspace cimport (
@@ -177,12 +177,6 @@ cdef int grow_tree(
 # ------------------------------------------------------------------------------ blocks of trees
 
 
-cdef inline int64_t _draw_hashed(
-    GrowthTable table, row_t* rows, int64_t first, int64_t end, uint64_t seed
-) noexcept nogil:
-    return draw_by_hash(rows, first, end, seed, table.chances, table.n_chances)
-
-
 cdef int64_t _hashed_capacity(
     GrowthTable table, const uint64_t[::1] sample_seeds, bint needs_unlabeled
 ) except -1:
@@ -198,8 +192,8 @@ cdef int64_t _hashed_capacity(
         mean += (1.0 - table.chances[i]) * n_rows
     for i in range(sample_seeds.shape[0]):
         with nogil:
-            n_drawn = _draw_hashed(table, NULL, 0, table.n_labeled, sample_seeds[i])
-            n_unlabeled = _draw_hashed(table, NULL, table.n_labeled, n_rows, ~sample_seeds[i])
+            n_drawn = draw_hashed(table, NULL, 0, table.n_labeled, sample_seeds[i])
+            n_unlabeled = draw_hashed(table, NULL, table.n_labeled, n_rows, ~sample_seeds[i])
         if n_drawn == 0 or (needs_unlabeled and n_unlabeled == 0):
             kind = "labelled" if n_drawn == 0 else "unlabelled"
             n_kind = table.n_labeled if n_drawn == 0 else n_rows - table.n_labeled
@@ -208,58 +202,6 @@ cdef int64_t _hashed_capacity(
             )
         n_largest = max(n_largest, n_drawn + n_unlabeled)
     return max(n_largest, <int64_t> (mean + 8.0 * sqrt(mean) + 64.0))
-
-
-cdef int64_t _load_sample(
-    GrowthTable table,
-    Workspace* work,
-    bint bootstrap,
-    uint64_t sample_state,
-    uint64_t* random_state,
-) noexcept nogil:
-    """Write the rows of one tree and their classes; return how many there are.
-
-    Labelled and unlabelled rows are drawn apart; with replacement, so that both totals are kept.
-    Rows that do not take part are dropped after the draw, so that both steps of a tree see one
-    sample. A limit on unlabelled rows comes last; random_state, the stream of the tree, moves only
-    where it binds.
-    """
-    cdef int64_t n_rows = table.columns.table.n_rows
-    cdef int64_t n_drawn = n_rows
-    cdef int64_t n_loaded = 0
-    cdef int64_t n_labeled = 0
-    cdef int64_t i
-    if bootstrap and table.chances:
-        n_drawn = _draw_hashed(table, work.rows, 0, table.n_labeled, sample_state)
-        n_drawn += _draw_hashed(
-            table, work.rows + n_drawn, table.n_labeled, n_rows, ~sample_state
-        )
-    elif bootstrap:
-        n_drawn = draw_with_replacement(
-            work.rows, 0, table.n_labeled, &sample_state, <uint32_t*> work.keys
-        )
-        n_drawn += draw_with_replacement(
-            work.rows + n_drawn, table.n_labeled, n_rows, &sample_state, <uint32_t*> work.keys
-        )
-    else:
-        for i in range(n_rows):
-            work.rows[i] = <row_t> i
-    for i in range(n_drawn):
-        if table.taking_part[work.rows[i]]:
-            work.rows[n_loaded] = work.rows[i]
-            work.classes[n_loaded] = table.classes[work.rows[i]]
-            n_labeled += work.rows[i] < <row_t> table.n_labeled
-            n_loaded += 1
-    if n_loaded - n_labeled > table.max_unlabeled:
-        keep_some(
-            work.rows + n_labeled,
-            work.classes + n_labeled,
-            n_loaded - n_labeled,
-            table.max_unlabeled,
-            random_state,
-        )
-        n_loaded = n_labeled + table.max_unlabeled
-    return n_loaded
 
 
 cdef const Node* _explored_nodes(
@@ -296,8 +238,8 @@ def grow_trees(
     table : GrowthTable
     rules : GrowthRules
     seeds : uint64 array of shape (n_trees,)
-        One stream per tree, of feature draws and, where the number of unlabelled rows is limited,
-        of the rows that it takes.
+        One stream per tree, of feature draws and, where the number of rows is limited, of those
+        that it takes.
     sample_seeds : uint64 array of shape (n_trees,) or None
         One stream of bootstrap draws, or one seed of hashes, per tree; None takes every row once.
     explored : list of CODED_NODE arrays or None
@@ -376,7 +318,7 @@ def grow_trees(
             n_nodes = len(explored[i])
         random_state = seeds[i]
         with nogil:
-            n_loaded = _load_sample(
+            n_loaded = load_rows(
                 table, search.work, bootstrap, sample_seeds[i] if bootstrap else 0, &random_state
             )
             tree.clear()

@@ -23,7 +23,8 @@ cdef class GrowthRules:
 cdef class GrowthTable:
     cdef readonly CodedColumns columns
     cdef readonly int64_t n_labeled
-    cdef readonly int64_t max_unlabeled  # INT64_MAX where there is no limit
+    cdef readonly int64_t max_labeled    # INT64_MAX where there is no limit
+    cdef readonly int64_t max_unlabeled
     cdef readonly int32_t n_classes
     cdef readonly bint is_weighted
     cdef const class_t* classes          # one entry per row each

@@ -49,9 +49,11 @@ class GrowthTable:
         n_classes: int,
         weight: NDArray[np.float64] | None = None,
         class_factor: NDArray[np.float64] | None = None,
-        max_unlabeled: int | None = None,
+        most_rows: tuple[int | None, int | None] = (None, None),
         chances: NDArray[np.float64] | None = None,
     ) -> Self: ...
+    @property
+    def max_labeled(self) -> int: ...
     @property
     def max_unlabeled(self) -> int: ...
     @property

@@ -144,9 +144,9 @@ cdef class GrowthTable:
         Weights of rows. Rows of the last class weigh 1 whatever it says.
     class_factor : float64 array of shape (n_classes - 1,) or None, default=None
         The part of each known class in the weights of its rows. Limits count rows without it.
-    max_unlabeled : int or None, default=None
-        Most unlabelled rows of a tree. A tree with more of them draws as many, without replacement
-        and by its own seed. None is no limit.
+    most_rows : tuple of two ints or None, default=(None, None)
+        Most labelled and most unlabelled rows of a tree. A tree with more of a kind draws as many,
+        without replacement and by its own seed. None is no limit.
     chances : float64 array or None, default=None
         Trees with a sample seed take each row by its hash: chances to take it at most 0, 1, ...
         times; see sampling.pxd. None draws as many rows as there are, with replacement.
@@ -161,7 +161,7 @@ cdef class GrowthTable:
         int32_t n_classes,
         const double[::1] weight=None,
         class_factor=None,
-        max_unlabeled=None,
+        most_rows=(None, None),
         const double[::1] chances=None,
     ):
         cdef int64_t n_rows = columns.table.n_rows
@@ -172,8 +172,6 @@ cdef class GrowthTable:
             raise ValueError(f"n_classes must lie between 1 and {MOST_CLASSES}, got {n_classes}")
         if not 0 <= n_labeled <= n_rows:
             raise ValueError(f"n_labeled must lie between 0 and {n_rows} rows, got {n_labeled}")
-        if max_unlabeled is not None and max_unlabeled < 0:
-            raise ValueError(f"max_unlabeled must not be negative, got {max_unlabeled}")
         _check_length("classes", classes.shape[0], n_rows)
         _check_length("taking_part", taking_part.shape[0], n_rows)
         if weight is not None:
@@ -197,8 +195,8 @@ cdef class GrowthTable:
             raise ValueError("chances must not be empty")
         self.columns = columns
         self.n_labeled = n_labeled
-        # Samples with replacement may hold more unlabelled rows than the table has rows.
-        self.max_unlabeled = INT64_MAX if max_unlabeled is None else min(max_unlabeled, INT64_MAX)
+        # Samples with replacement may hold more rows of a kind than the table has.
+        self.max_labeled, self.max_unlabeled = (_row_limit(most) for most in most_rows)
         self.n_classes = n_classes
         self.is_weighted = weight is not None
         self.classes = &classes[0]
@@ -225,6 +223,14 @@ cdef class GrowthTable:
             for k in range(self.n_classes - 1):
                 target[k] = 1.0 / <double> self._class_factor[k]
         return 0
+
+
+def _row_limit(most):
+    if most is None:
+        return INT64_MAX
+    if most < 0:
+        raise ValueError(f"most_rows must not be negative, got {most}")
+    return min(most, INT64_MAX)
 
 
 def _check_length(name, int64_t length, int64_t n_rows):

@@ -14,7 +14,7 @@ from lacforest._contract.checks import check_fit
 from lacforest._contract.classifier import keyword_only_fit
 from lacforest._contract.deployment import Deployment, check_theta, find_deployment
 from lacforest._growing.out_of_bag import out_of_bag_probabilities
-from lacforest._growing.plan import StepPlans, TreePlan, draw_entropy
+from lacforest._growing.plan import StepPlans, TreePlan, draw_entropy, labeled_cap
 from lacforest._growing.run import Grower
 from lacforest._growing.steps import (
     Exploration,
@@ -153,8 +153,10 @@ class BaseLACForest(TakesGapsAndSparse, FittedForest):
         explored = explore(grower, plans.explore, None if before is None else before.exploration)
         if explored.made_no_split:
             warn_user(self._unexplored_message(), UserWarning)
-        upper = deployment.theta.upper
-        pseudo = label(grower, explored, plans.refine.rate, upper, self.pseudo_cap)
+        theta, rate = deployment.theta, plans.refine.rate
+        most_labeled = labeled_cap(totals, rate, theta.lower, self.pseudo_cap)
+        plans = replace(plans, refine=replace(plans.refine, max_labeled=most_labeled))
+        pseudo = label(grower, explored, rate, theta.upper, self.pseudo_cap)
         deployment = check_fit(deployment, *grower.checked_rows(pseudo.marked), self)
         grown = self._refine(grower, plans, explored, pseudo, before)
         return plans.refine, self._keep(totals, labels, deployment, grown, before)

@@ -93,9 +93,11 @@ class LACExtraTreesClassifier(BaseLACForest):
         unlabelled rows are from. Here theta is its upper end under a moderate overlap of new and
         known rows (``RankMixture.moderate_upper_``), where there is one. Trees of Step I and on
         drawn labels take at most the same multiple of ``2 * n_l`` unlabelled rows, and no cap on
-        pseudo-labels is below the number among so many. Each tree draws its own rows. Without a
-        cap (None), new rows outnumber known ones where there are many more unlabelled rows than
-        labelled ones, and too many rows are then predicted as new.
+        pseudo-labels is below the number among so many. Trees of Step II take at most twice as
+        many labelled rows as there are known rows among the unlabelled ones, with theta its lower
+        end, or 30 per known class if that is more. Each tree draws its own rows. Without caps
+        (None), too many rows are predicted as new where there are many more unlabelled rows than
+        labelled ones, and too few where there are many more labelled ones.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn at a node of Step II, which draws on until one of them can split the node.
     max_depth : int or None, default=None

@@ -49,6 +49,7 @@ REGIMES = {
     "many unlabeled": Setting(50, 5000, 60),
     "between": Setting(50, 2000, 150),
     "most unlabeled": Setting(50, 10_000, 500),
+    "many labels": Setting(80, 1000, 2000),
 }
 N_TEST = 500
 

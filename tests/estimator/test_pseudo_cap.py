@@ -6,7 +6,13 @@ from two_blobs import U, X, y
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._contract.deployment import Theta
-from lacforest._growing.plan import n_pseudo_labels, pseudo_label_cap, unlabeled_cap
+from lacforest._growing.plan import (
+    labeled_cap,
+    n_pseudo_labels,
+    pseudo_label_cap,
+    unlabeled_cap,
+)
+from lacforest._input.training_data import RowTotals
 from lacforest.mixture import RankMixture
 
 
@@ -44,6 +50,28 @@ def test_size_of_the_cap_of_unlabelled_rows(n_labeled, multiple, expected):
     assert unlabeled_cap(n_labeled, multiple) == expected
 
 
+@pytest.mark.parametrize(
+    ("n_unlabeled", "lower", "n_known", "multiple", "weight", "expected"),
+    [
+        (1000, 0.5, 5, 1.0, 1.0, 1000),
+        (1000, 0.8, 5, 2.0, 1.0, 400),
+        (1000, 0.71, 5, 1.0, 1.0, 580),
+        (1000, 0.8, 5, 1.0, 2.0, 200),
+        (1000, 0.8, 20, 1.0, 1.0, 600),  # 30 rows of every class
+        (2, 1.0, 1, 1.0, 100.0, 1),
+        (1000, 0.8, 5, None, 1.0, None),
+    ],
+)
+def test_size_of_the_cap_of_labelled_rows(n_unlabeled, lower, n_known, multiple, weight, expected):
+    shares = np.full(n_known, 100 * weight)
+    total = float(shares.sum())
+    sums = (total, total, shares, weight != 1.0, True)
+    totals = RowTotals(100 * n_known, n_unlabeled, n_known, 2, *sums)
+    assert labeled_cap(totals, 1.0, lower, multiple) == expected
+    if expected is not None and n_known == 5:
+        assert labeled_cap(totals, 0.5, lower, multiple) == max(expected // 2, 150 // weight)
+
+
 @pytest.mark.parametrize("weight", [None, 2.0**-10])
 def test_trees_have_no_more_unlabelled_rows_than_the_cap(weight):
     few = slice(0, None, 10)
@@ -68,9 +96,25 @@ def test_gamma_is_a_share_of_the_rows_of_a_tree():
     assert len(forest._explored.nodes) > forest.n_explorers
 
 
-def test_the_cap_is_that_of_the_largest_theta_the_data_allow():
+def test_the_caps_are_those_of_the_ends_that_the_data_allow():
     assert Theta(0.2, (0.1, 0.4)).upper == 0.4
-    assert Theta(0.2).upper == 0.2
+    assert Theta(0.2, (0.1, 0.4)).lower == 0.1
+    assert Theta(0.2).upper == Theta(0.2).lower == 0.2
+
+
+# Of 400 labelled rows, trees take at most 0.8 or 1.2 times 500 unlabelled ones.
+@pytest.mark.parametrize(("theta", "binds"), [(0.6, False), (0.4, False), (0.7, True)])
+def test_labelled_rows_are_capped_where_they_are_many(theta, binds):
+    table, label = make_rows(2_000, np.random.default_rng(0))
+    known = np.flatnonzero(label >= 0)[:400]
+
+    def nodes(cap):
+        forest = LACExtraTreesClassifier(4, theta=theta, pseudo_cap=cap, random_state=0)
+        forest.fit(table[known], label[known], X_unlabeled=table[-500:])
+        return forest._forest.nodes
+
+    capped, uncapped = nodes(1.0), nodes(None)
+    assert binds != (len(capped) == len(uncapped) and (capped == uncapped).all())
 
 
 class Undetermined(RankMixture):
@@ -126,6 +170,19 @@ def test_more_unlabelled_rows_do_no_harm(kind, gain):
     assert many > few - 0.03
     # What the cap is for: without it, known rows are drowned by pseudo-labelled ones.
     assert many > mean_accuracies(None)[1] + gain
+
+
+def test_many_labelled_rows_do_not_drown_new_ones():
+    def recall(cap):
+        rng = np.random.default_rng(1)
+        (table, label), (unlabeled, truth) = make_rows(7_000, rng), make_rows(1_400, rng)
+        kept = (truth < 0) | (np.arange(1_400) % 7 < 3)  # 0.7 of these are new
+        forest = LACExtraTreesClassifier(60, theta=0.7, pseudo_cap=cap, random_state=0)
+        forest.fit(table[label >= 0], label[label >= 0], X_unlabeled=unlabeled[kept])
+        tested, truth = make_rows(2_000, rng)
+        return (forest.predict(tested[truth < 0]) == forest.new_label_).mean()
+
+    assert recall(1.0) > recall(None) + 0.1
 
 
 def test_the_paper_has_no_cap():

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from reference.extra_trees import deepen, grow_extra_trees
-from reference.forest import n_pseudo_labels, pseudo_label_cap, top_rows
-from reference.random import limit_unlabeled
+from reference.forest import labeled_cap, n_pseudo_labels, pseudo_label_cap, top_rows
+from reference.random import limit_rows
 from strategies import Problem, problems, seeds
 
 from lacforest import LACExtraTreesClassifier
@@ -125,6 +125,7 @@ def test_rows_of_capped_trees(problem, seed, cap):
 def test_a_cap_that_does_not_bind_changes_nothing(problem, seed, cap):
     binds = cap is not None and (
         pseudo_label_cap(problem, cap) < n_pseudo_labels(problem.theta, problem.n_unlabeled)
+        or labeled_cap(problem, cap) < len(problem.X)
         or 2 * cap * problem.row_weights.sum() < problem.n_unlabeled + 1
     )
     one, other = (fit(problem, seed, 3, "hard", pseudo_cap=c) for c in (cap, None))
@@ -136,13 +137,15 @@ def test_each_row_is_drawn_equally_often():
     n_trees, n_labeled, n_new, cap = 4_000, 4, 6, 3
     chosen = np.zeros(n_labeled + n_new)
     for seed in range(n_trees):
-        rows, _ = limit_unlabeled(list(range(n_labeled + n_new)), n_labeled, cap, seed)
+        rows, _ = limit_rows(list(range(n_labeled + n_new)), n_labeled, 2, cap, seed)
         chosen[rows] += 1
-    assert_allclose(chosen[:n_labeled], n_trees)
+    assert_allclose(chosen[:n_labeled] / n_trees, 0.5, atol=5 * 0.5 / n_trees**0.5)
     assert_allclose(chosen[n_labeled:] / n_trees, cap / n_new, atol=5 * 0.5 / n_trees**0.5)
 
 
-def test_a_larger_problem(global_random_seed):
+# With 70 unlabelled rows, trees on pseudo-labels draw 98 of 330 labelled ones.
+@pytest.mark.parametrize("n_labeled", [150, 330])
+def test_a_larger_problem(n_labeled, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     table = np.column_stack(
         [
@@ -151,8 +154,9 @@ def test_a_larger_problem(global_random_seed):
             np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400).round(1)),
         ]
     )
-    y = (table[:150, 0] > 0).astype(int) + rng.integers(0, 2, 150)
-    check(Problem(table[:150], y, table[150:], 0.3, 0.0, 2), global_random_seed, 5)
+    known, unlabeled = np.split(table, [n_labeled])
+    y = (known[:, 0] > 0).astype(int) + rng.integers(0, 2, n_labeled)
+    check(Problem(known, y, unlabeled, 0.3, 0.0, 2), global_random_seed, 5)
 
 
 @given(problem=problems(), seed=seeds, min_leaf=min_leaves)

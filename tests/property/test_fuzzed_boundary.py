@@ -89,7 +89,7 @@ def table_parts(weighted):
         "n_classes": N_CLASSES,
         "weight": np.ones(N_ROWS) if weighted else None,
         "class_factor": np.ones(N_CLASSES - 1) if weighted else None,
-        "max_unlabeled": 5,
+        "most_rows": (7, 5),
     }
 
 

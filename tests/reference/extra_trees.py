@@ -12,11 +12,11 @@ from reference.forest import (
     find_leaf,
     grow,
     n_pseudo_labels,
-    pseudo_label_cap,
     reseat,
+    row_caps,
     top_rows,
 )
-from reference.random import FeatureDraws, limit_unlabeled
+from reference.random import FeatureDraws, limit_rows
 from reference.split import AugmentedRule, GiniRule, Rows, random_cut_of_feature
 
 
@@ -121,7 +121,7 @@ def grow_extra_trees(
     explored = []
     rule = AugmentedRule(totals, 0.0, min_leaf)
     for first_seed in explore:
-        own, seed = limit_unlabeled(everyone, n_labeled, most_unlabeled, first_seed)
+        own, seed = limit_rows(everyone, n_labeled, None, most_unlabeled, first_seed)
         explored.append([Node(own)])
         grow_randomly(explored[-1], [0], rows, rule, seed, tau_explored, search_on=False)
     counts = [[rows.counts(node.members) for node in tree] for tree in explored]
@@ -132,9 +132,9 @@ def grow_extra_trees(
 
     forest = ExtraTrees(explored, counts, scores, list(chosen), [], [])
     members = [row for row in everyone if row < n_labeled or chosen[row - n_labeled]]
-    cap = pseudo_label_cap(problem, multiple)
+    caps = row_caps(problem, multiple)
     for seed in refine[:n_hard]:
-        forest.trees.append(_refined(rows, *limit_unlabeled(members, n_labeled, cap, seed), tau))
+        forest.trees.append(_refined(rows, *limit_rows(members, n_labeled, *caps, seed), tau))
         forest.rows_of_tree.append(rows)
     if n_hard < n_trees:
         new = new_shares(scores, problem.theta)
@@ -143,7 +143,7 @@ def grow_extra_trees(
         for seed, label_seed in zip(refine[n_hard:], label[n_hard:], strict=True):
             drawn = draw_labels(new, votes, prior, label_seed)
             own = replace(rows, classes=[*rows.classes[:n_labeled], *drawn])
-            taken = limit_unlabeled(everyone, n_labeled, most_unlabeled, seed)
+            taken = limit_rows(everyone, n_labeled, caps[0], most_unlabeled, seed)
             forest.trees.append(_refined(own, *taken, tau))
             forest.rows_of_tree.append(own)
     return forest
@@ -160,7 +160,7 @@ def deepen(problem, forest, random_state, n_trees, multiple=1.0):
     trees = [[replace(node) for node in tree] for tree in forest.explored]
     for tree, seed in zip(trees, streams, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
-        own, seed = limit_unlabeled(members, n_labeled, pseudo_label_cap(problem, multiple), seed)
+        own, seed = limit_rows(members, n_labeled, *row_caps(problem, multiple), seed)
         reseat(tree, rows, own)
         grow_randomly(tree, leaves, rows, GiniRule(), seed, problem.max_features, search_on=True)
     return replace(forest, trees=trees, rows_of_tree=[rows] * n_explorers)

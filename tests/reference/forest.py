@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference.criterion import Totals, vartheta_new
-from reference.random import FeatureDraws, bootstrap_sample, hashed_sample, limit_unlabeled
+from reference.random import FeatureDraws, bootstrap_sample, hashed_sample, limit_rows
 from reference.split import HAIR, AugmentedRule, Cut, GiniRule, Rows, best_cut, cuts_of_feature
 
 
@@ -64,6 +64,23 @@ def pseudo_label_cap(problem, multiple, scale=1.0):
     n_labeled = scale * float(sum(problem.row_weights))
     cap = multiple * n_labeled * max(problem.theta / (1 - problem.theta), 2 * problem.theta)
     return max(1, math.floor(cap * (1 + HAIR)))
+
+
+def labeled_cap(problem, multiple, scale=1.0):
+    """Most labelled rows of a tree: those of twice the weight of the known rows to be expected.
+
+    But no less than 30 per known class.
+    """
+    if multiple is None:
+        return None
+    expected = 2 * (1 - problem.theta) * scale * problem.n_unlabeled
+    mean_weight = float(sum(problem.row_weights)) / len(problem.X)
+    return math.ceil(max(expected, 30 * problem.n_known) / mean_weight * (1 - HAIR))
+
+
+def row_caps(problem, multiple, scale=1.0):
+    """Most labelled and most pseudo-labelled rows of a tree."""
+    return labeled_cap(problem, multiple, scale), pseudo_label_cap(problem, multiple, scale)
 
 
 def seeds_of_trees(random_state, n_trees):
@@ -145,11 +162,11 @@ def grow_forest(
         pseudo_labels = top_rows(scores, n_pseudo_labels(problem.theta, n_unlabeled))
 
     takes_part = [*[True] * n_labeled, *pseudo_labels]
-    cap = pseudo_label_cap(problem, multiple, scale)
+    caps = row_caps(problem, multiple, scale)
     for tree, sample, (_, _, refine) in zip(trees, samples, seeds, strict=True):
         leaves = [i for i, node in enumerate(tree) if node.cut is None]
         members = [row for row in sample if takes_part[row]]
-        members, seed = limit_unlabeled(members, n_labeled, cap, refine)
+        members, seed = limit_rows(members, n_labeled, *caps, refine)
         reseat(tree, rows, members)
         draws = FeatureDraws(n_features, seed)
         grow(tree, leaves, rows, GiniRule(), draws, tau, search_on=True)

@@ -42,21 +42,29 @@ class FeatureDraws:
             yield features[n_drawn]
 
 
-def limit_unlabeled(members, n_labeled, most, seed):
-    """Members with at most `most` unlabelled rows, and the seed of the draws that follow.
+def limit_rows(members, n_labeled, most_labeled, most_unlabeled, seed):
+    """Members with at most so many labelled and unlabelled rows, and the seed of later draws.
 
-    Every row is kept with chance (still to keep) / (rows left). None is no limit.
+    Labelled rows are drawn first. None is no limit.
     """
+    labeled = [row for row in members if row < n_labeled]
     unlabeled = [row for row in members if row >= n_labeled]
-    if most is None or len(unlabeled) <= most:
-        return members, seed
+    labeled, seed = _keep_some(labeled, most_labeled, seed)
+    unlabeled, seed = _keep_some(unlabeled, most_unlabeled, seed)
+    return labeled + unlabeled, seed
+
+
+def _keep_some(rows, most, seed):
+    """Every row is kept with chance (still to keep) / (rows left)."""
+    if most is None or len(rows) <= most:
+        return rows, seed
     stream, kept = Stream(seed), []
-    for place, row in enumerate(unlabeled):
+    for place, row in enumerate(rows):
         if len(kept) == most:
             break
-        if stream.below(len(unlabeled) - place) < most - len(kept):
+        if stream.below(len(rows) - place) < most - len(kept):
             kept.append(row)
-    return [row for row in members if row < n_labeled] + kept, stream.state
+    return kept, stream.state
 
 
 def bootstrap_sample(n_labeled, n_unlabeled, seed):
