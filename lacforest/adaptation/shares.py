@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 # Votes of a forest are less sure than they should be; squares of them are about right. Rows that
 # look both new and known get too few votes for "new", because many labels of unlabelled rows are
 # drawn: odds of "new" times this are right on average. Both were chosen on development tables; see
-# the page on experiments.
+# docs/guide/after.rst.
 EXPONENT = 2.0
 NEW_ODDS = 1.7
 _LEAST_VOTE = 1e-3
@@ -123,7 +123,7 @@ def _compare(
     prior: NDArray[np.float64],
     n_fitted: int,
 ) -> float:
-    """p-value of a likelihood-ratio test: do batch and fit have the same shares?
+    """How well the shares of the fit explain a batch: p-value of a likelihood-ratio test.
 
     The shares of the fit are themselves those of a sample, and theta is so only up to the allowance
     of its interval.

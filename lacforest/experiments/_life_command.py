@@ -191,8 +191,8 @@ ADAPT = Experiment(
     help="another batch with other shares of classes, same trees",
     description="A forest is fitted at theta .5, then a batch of 600 rows comes with another share "
     "of new rows, and known classes as in the fit or every other one four times as frequent. "
-    "Alarms: batches for which adapt raised one. Adapted: batches for which it changed predictions. "
-    "Covered: thetas inside of the interval.",
+    "Alarms: batches for which adapt raised one. Adapted: batches for which it changed "
+    "predictions. Covered: thetas inside of the interval.",
     example="--datasets texture --draws 1",
     add_options=_add_options("adapt", _adapt.DATASETS, _adapt.POINTS, 3),
     run=functools.partial(

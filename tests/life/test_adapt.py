@@ -33,6 +33,9 @@ def test_a_batch_like_the_fit_changes_little(forest):
     assert not batch.is_adapted
     assert "changes nothing: the batch may have the shares of the fit (p = 0." in str(batch)
     assert_array_equal(adapted.predict_proba(X), forest.predict_proba(X))
+    # Votes of forests add up to about one.
+    votes = np.random.default_rng(0).dirichlet(np.ones(3), 100)
+    assert_array_equal(adapted._adapted(votes), votes)
 
 
 def test_another_batch(forest):

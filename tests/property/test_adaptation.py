@@ -1,4 +1,4 @@
-"""Shares of a batch by the package and by plain loops, and how often a batch like the fit has moved."""
+"""Shares of a batch against plain loops, and how often a batch like the fit has moved."""
 
 import numpy as np
 import pytest
