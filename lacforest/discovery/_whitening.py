@@ -80,7 +80,7 @@ class ColumnSteps:
     def of(cls, rows: NDArray[np.float64], ranges: NDArray[np.float64]) -> ColumnSteps:
         """The ranks of rows without missing values; constants have range 0 and no steps."""
         steps = [_thinned_ranks(column) for column in rows.T]
-        n_steps = max((len(values) for values, _ in steps), default=0)
+        n_steps = max(len(values) for values, _ in steps)
         values, ranks = (
             np.array([np.pad(step[side], (0, n_steps - len(step[side])), "edge") for step in steps])
             for side in (0, 1)
@@ -88,9 +88,12 @@ class ColumnSteps:
         return cls(values, ranks * ranges[:, None])
 
     def add_to(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Each column plus its heights; beyond the steps it grows as before."""
+        """Each column plus its heights, which go on beyond the steps as they rise on average."""
         added = [np.interp(*column) for column in zip(X.T, self.values, self.heights, strict=True)]
-        return X + np.column_stack(added) if added else X
+        beyond = X - np.clip(X, self.values[:, 0], self.values[:, -1])
+        has_steps = self.heights[:, -1] > self.heights[:, 0]
+        spread: NDArray[np.float64] = X + np.column_stack(added) + np.where(has_steps, beyond, 0.0)
+        return spread
 
 
 def _thinned_ranks(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -24,7 +24,12 @@ def added(column, values, unit=1.0):
 @given(few_values, st.lists(st.floats(-20, 20), min_size=1, max_size=10))
 def test_ranks(column, values):
     assert_allclose(added(column, column), [rank(column, value) for value in column])
+    lowest, highest = min(column), max(column)
+    # Beyond all values ranks go on by one per range.
+    beyond = [max(value - highest, 0) - max(lowest - value, 0) for value in values]
     expected = [rank_between(column, value) for value in values]
+    if lowest < highest:
+        expected = np.add(expected, beyond)
     assert_allclose(added(column, values), expected, atol=1e-9)
 
 
@@ -50,5 +55,6 @@ def test_columns_of_different_lengths():
     rows = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
     steps = ColumnSteps.of(rows, np.array([3.0, 0.0]))
     assert_allclose(steps.add_to(rows), [[1.5, 5], [3.5, 5], [6.5, 5]])
-    # Beyond the ends a column grows as it did: what is far stays far.
-    assert_allclose(steps.add_to(np.array([[104.0, 7.0]])), [[106.5, 7.0]])
+    # What is far stays far.
+    assert_allclose(steps.add_to(np.array([[104.0, 7.0]])), [[206.5, 7.0]])
+    assert_allclose(steps.add_to(np.array([[-9.0, 7.0]])), [[-18.5, 7.0]])
