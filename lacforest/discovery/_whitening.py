@@ -139,9 +139,14 @@ class Whitening:
         """Whether rows of usual numbers are mapped to numbers that distances can be found of."""
         if not np.abs(self.matrix).max(initial=0.0) <= _MOST_FACTOR:
             return False
+        rows = self.fill[None]
         with np.errstate(over="ignore"):
-            rows = self.fill[None]
             if self.steps is not None:
+                if (
+                    not max(np.abs(self.steps.values).max(), self.steps.heights.max())
+                    <= _MOST_NUMBER
+                ):
+                    return False
                 rows = np.concatenate([rows, self.steps.add_to(rows), self.steps.heights.T])
             parts = np.abs(rows).max(axis=0)[:, None] * np.abs(self.matrix)
         return bool(max(parts.max(initial=0.0), np.abs(self.class_means).max()) <= _MOST_NUMBER)

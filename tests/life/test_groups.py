@@ -260,6 +260,7 @@ def test_a_file_of_an_older_version_has_no_steps(known, flagged):
         ({"matrix": 1e130 * np.eye(3)}, "the groups hold numbers too large for distances"),
         ({"matrix": 1e90 * np.eye(3), "fill": 1e90 * np.ones(3)}, "numbers too large for dist"),
         ({"matrix": 1e90 * np.eye(3), "steps": 1e90}, "numbers too large for distances"),
+        ({"steps": 1e200}, "the groups hold numbers too large for distances"),
         ({"class_means": 1e200 * np.ones((2, 3))}, "the groups hold numbers too large for dist"),
         ({"centroids": 1e200 * np.ones((2, 3))}, r"centroids holds numbers of up to 1e\+200"),
     ],
