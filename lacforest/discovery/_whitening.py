@@ -142,10 +142,8 @@ class Whitening:
         rows = self.fill[None]
         with np.errstate(over="ignore"):
             if self.steps is not None:
-                if (
-                    not max(np.abs(self.steps.values).max(), self.steps.heights.max())
-                    <= _MOST_NUMBER
-                ):
+                ends = [np.abs(self.steps.values).max(), np.abs(self.steps.heights).max()]
+                if not max(ends) <= _MOST_NUMBER:
                     return False
                 rows = np.concatenate([rows, self.steps.add_to(rows), self.steps.heights.T])
             parts = np.abs(rows).max(axis=0)[:, None] * np.abs(self.matrix)
