@@ -43,7 +43,8 @@ class FrozenTrees(WithClasses):
 
     def _adapted(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities by class code, from those of the trees alone."""
-        if self._class_factors is None:
+        # Dividing by a sum of one would round.
+        if self._class_factors is None or (self._class_factors == 1.0).all():
             return votes
         adapted = votes * self._class_factors
         adapted /= adapted.sum(axis=1, keepdims=True)

@@ -73,6 +73,8 @@ def batch_facts(batch: Adaptation) -> dict[str, Any]:
         "theta_interval": list(batch.theta_interval),
         "theta_before": batch.theta_before,
         "known_shares": dict(zip(classes, batch.known_shares.tolist(), strict=True)),
+        "p_value": batch.p_value,
+        "is_adapted": batch.is_adapted,
         "far_share": batch.far_share,
         "alarms": [found.topic for found in batch.alarms],
     }

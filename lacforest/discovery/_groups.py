@@ -51,10 +51,10 @@ _REACH_MARGIN = 1.1
 class NewClassGroups(TakesGapsAndSparse, ClusterMixin, BaseEstimator):
     """Groups of rows that look new, by Ward's criterion in a space that known classes define.
 
-    To a forest "new" is one class. Here rows that it called new are told apart: columns are
-    combined so that known classes have about the same spread in all directions, and the surest rows
-    are merged by Ward's criterion, with some steps of k-means after it. All other rows join the
-    nearest group.
+    To a forest "new" is one class. Here rows that it called new are told apart: each column gets
+    its ranks added, columns are combined so that known classes have about the same spread in all
+    directions, and the surest rows are merged by Ward's criterion, with some steps of k-means after
+    it. All other rows join the nearest group.
 
     Parameters
     ----------

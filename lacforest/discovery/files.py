@@ -12,13 +12,17 @@ from lacforest.discovery._description import ColumnSummary
 from lacforest.discovery._groups import NewClassGroups
 from lacforest.discovery._merging import merge_groups
 from lacforest.discovery._naming import NamedCentroids
-from lacforest.discovery._whitening import Whitening, check_distances
+from lacforest.discovery._whitening import ColumnSteps, Whitening, check_distances
 
 
 def encode_groups(groups: NewClassGroups) -> dict[str, Any]:
     """Groups as JSON, without the rows of the latest batch."""
     whitening, known, stored = groups._whitening, groups._known_columns, groups._stored
+    steps = whitening.steps
     return {
+        "steps": None
+        if steps is None
+        else [encode_array(steps.values), encode_array(steps.heights)],
         "fill": encode_array(whitening.fill),
         "matrix": encode_array(whitening.matrix),
         "class_means": encode_array(whitening.class_means),
@@ -44,7 +48,12 @@ def decode_groups(stored: Any, n_features: int) -> NewClassGroups:
     groups = NewClassGroups()
     groups.n_features_in_ = n_features
     groups.known_classes_ = decode_labels(stored.get("known_classes"), "known_classes")
-    groups._whitening = Whitening(read("fill"), read("matrix", 2), read("class_means", 2))
+    groups._whitening = Whitening(
+        read("fill"),
+        read("matrix", 2),
+        read("class_means", 2),
+        _decode_steps(stored.get("steps"), n_features),
+    )
     groups._known_columns = ColumnSummary(read("known_mean"), read("known_deviation"))
     centroids, reaches = read("centroids", 2), read("reaches")
     names, gap, labels = stored.get("names"), stored.get("gap"), stored.get("labels")
@@ -84,6 +93,20 @@ def decode_groups(stored: Any, n_features: int) -> NewClassGroups:
     groups._stored = NamedCentroids(names, list(centroids), reaches.tolist(), labels)
     _show_stored(groups)
     return groups
+
+
+def _decode_steps(stored: Any, n_features: int) -> ColumnSteps | None:
+    """Steps of columns; files of older versions have none."""
+    if stored is None:
+        return None
+    if not isinstance(stored, list) or len(stored) != 2:
+        raise ModelFileError("the steps of columns are not values and heights")
+    values, heights = (decode_array(each, "steps", np.float64, 2) for each in stored)
+    if values.shape != heights.shape or len(values) != n_features or values.shape[1] == 0:
+        raise ModelFileError("the steps of columns do not match the features")
+    if (np.diff(values) < 0).any() or (np.diff(heights) < 0).any():
+        raise ModelFileError("the steps of columns do not ascend")
+    return ColumnSteps(values, heights)
 
 
 def _show_stored(groups: NewClassGroups) -> None:

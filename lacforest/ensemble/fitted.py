@@ -115,9 +115,11 @@ class FittedForest(
         """A copy of this forest for a batch with other shares of classes; the trees are the same.
 
         The shares of all classes in the batch, "new" among them, are found by maximum likelihood
-        from squared votes. Probabilities are adapted to these shares, row by row. This is for
-        batches of some hundred rows, and for alarms; on a thousand rows or more, fitting again is
-        more accurate. A new class that the forest has not seen is invisible to it: give `groups`.
+        from squared votes. Probabilities are adapted to these shares, row by row, if a
+        likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise they
+        stay as they are, and ``adaptation_.is_adapted`` is False. This is for batches of some
+        hundred rows, and for alarms; on a thousand rows or more, fitting again is more accurate. A
+        new class that the forest has not seen is invisible to it: give `groups`.
 
         Parameters
         ----------
@@ -139,8 +141,8 @@ class FittedForest(
         check_level(level)
         votes = self._votes(X_new)
         before = self._class_shares() if self._fitted_shares is None else self._fitted_shares
-        found = estimate_shares(votes, before)
-        factors = class_factors(found.shares, before)
+        found = estimate_shares(votes, before, len(self.unlabeled_score_))
+        factors = class_factors(found, before)
         is_far = None
         if groups is not None:
             flagged = np.flatnonzero((votes * factors).argmax(axis=1) == votes.shape[1] - 1)

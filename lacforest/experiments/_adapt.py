@@ -67,7 +67,8 @@ def measure_adapt(
     refit = LACExtraTreesClassifier(random_state=seed)
     refit.fit(X[labeled], labels[labeled], X_unlabeled=X[batch])
     true_theta = float((labels[batch] == NEW).mean())
-    alarm = float(bool(adapted.adaptation_ is not None and adapted.adaptation_.alarms))
+    found = adapted.adaptation_
+    assert found is not None
 
     def judged(model: Any, theta_found: float) -> dict[str, float]:
         return {
@@ -79,7 +80,11 @@ def measure_adapt(
     return {
         "frozen": judged(forest, float(forest.theta_ or 0.0)),
         "adapt": judged(adapted, float(adapted.theta_ or 0.0))
-        | {"alarm": alarm, "covered": float(low <= true_theta <= high)},
+        | {
+            "alarm": float(bool(found.alarms)),
+            "adapted": float(found.is_adapted),
+            "covered": float(low <= true_theta <= high),
+        },
         "refit": judged(refit, float(refit.theta_ or 0.0)),
         "estimate_theta": {
             "theta_error": abs(

@@ -160,13 +160,14 @@ def _adapt_table(
         PrintedColumn("+-", "accuracy error", ".4f"),
         PrintedColumn("error of theta", "theta_error", ".4f"),
         PrintedColumn("alarms", "alarm", ".0%"),
+        PrintedColumn("adapted", "adapted", ".0%"),
         PrintedColumn("covered", "covered", ".0%"),
         PrintedColumn("runs", "runs", "d"),
     )
-    rows = mean_rows(results, ["accuracy", "theta_error", "alarm", "covered"])
+    rows = mean_rows(results, ["accuracy", "theta_error", "alarm", "adapted", "covered"])
     notes = [
         line
-        for measured in ("accuracy", "theta_error", "alarm")
+        for measured in ("accuracy", "theta_error", "alarm", "adapted")
         for line in _notes(results, measured, "point")
     ]
     return columns, rows, notes + _notes(results, "accuracy", "dataset")
@@ -190,7 +191,8 @@ ADAPT = Experiment(
     help="another batch with other shares of classes, same trees",
     description="A forest is fitted at theta .5, then a batch of 600 rows comes with another share "
     "of new rows, and known classes as in the fit or every other one four times as frequent. "
-    "Alarms: batches for which adapt raised one. Covered: thetas inside of the interval.",
+    "Alarms: batches for which adapt raised one. Adapted: batches for which it changed "
+    "predictions. Covered: thetas inside of the interval.",
     example="--datasets texture --draws 1",
     add_options=_add_options("adapt", _adapt.DATASETS, _adapt.POINTS, 3),
     run=functools.partial(

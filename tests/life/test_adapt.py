@@ -9,7 +9,7 @@ from separate_classes import draw
 
 from lacforest import LACExtraTreesClassifier, LACForestClassifier
 from lacforest._model.container import ModelFileError
-from lacforest.adaptation.shares import estimate_shares
+from lacforest.adaptation.shares import NEW_ODDS, estimate_shares
 from lacforest.discovery import NewClassGroups
 from lacforest.export import to_sklearn_like
 from lacforest.inspection import shap_values
@@ -27,8 +27,15 @@ def test_a_batch_like_the_fit_changes_little(forest):
     X, _ = draw(np.random.default_rng(1), a=50, b=50, c=100)
     adapted = forest.adapt(X)
     assert abs(adapted.theta_ - 0.5) < 0.05
-    assert adapted.adaptation_.alarms == ()
-    assert_array_equal(adapted.predict(X), forest.predict(X))
+    batch = adapted.adaptation_
+    assert batch.alarms == ()
+    assert batch.p_value > 0.05
+    assert not batch.is_adapted
+    assert "changes nothing: the batch may have the shares of the fit (p = 0." in str(batch)
+    assert_array_equal(adapted.predict_proba(X), forest.predict_proba(X))
+    # Votes of forests add up to about one.
+    votes = np.random.default_rng(0).dirichlet(np.ones(3), 100)
+    assert_array_equal(adapted._adapted(votes), votes)
 
 
 def test_another_batch(forest):
@@ -40,6 +47,8 @@ def test_another_batch(forest):
     assert_allclose(adapted.known_shares_, [0.8, 0.2], atol=0.06)
     assert adapted.theta_interval_[0] <= adapted.theta_ <= adapted.theta_interval_[1]
     assert [found.topic for found in batch.alarms] == ["theta", "shares"]
+    assert batch.is_adapted
+    assert "the batch has not the shares of the fit (p < 0.001)" in str(batch)
     assert "shares among known rows have moved: a " in str(batch)
     assert forest.theta_ == 0.5  # the forest itself stays as it is
     assert_array_equal(forest.predict_proba(X), before)
@@ -61,6 +70,14 @@ def test_row_order_changes_nothing(forest):
     assert_array_equal(first.predict_proba(X), second.predict_proba(X))
 
 
+def test_a_batch_like_the_fit_takes_an_adaptation_back(forest):
+    rng = np.random.default_rng(1)
+    moved = forest.adapt(draw(rng, a=120, b=30, c=20)[0])
+    like, _ = draw(rng, a=50, b=50, c=100)
+    assert (moved.predict_proba(like) != forest.predict_proba(like)).any()
+    assert_array_equal(moved.adapt(like).predict_proba(like), forest.predict_proba(like))
+
+
 def test_adapting_twice_starts_from_the_fit(forest):
     X, _ = draw(np.random.default_rng(1), a=120, b=30, c=20)
     other, _ = draw(np.random.default_rng(2), a=30, b=30, c=100)
@@ -69,8 +86,9 @@ def test_adapting_twice_starts_from_the_fit(forest):
     assert_array_equal(twice.predict_proba(X), forest.adapt(X).predict_proba(X))
 
 
-def test_files_keep_the_adaptation(forest, tmp_path):
-    X, _ = draw(np.random.default_rng(1), a=120, b=30, c=20)
+@pytest.mark.parametrize("sizes", [{"a": 120, "b": 30, "c": 20}, {"a": 50, "b": 50, "c": 100}])
+def test_files_keep_the_adaptation(forest, tmp_path, sizes):
+    X, _ = draw(np.random.default_rng(1), **sizes)
     adapted = forest.adapt(X)
     for compress in (True, False):
         adapted.save(tmp_path / "adapted.lac", compress=compress)
@@ -150,15 +168,15 @@ def test_a_fit_forgets_the_adaptation(forest):
 
 
 def test_shares_are_found_from_exact_probabilities():
-    """Votes whose squares are the posterior: EM must find the shares of the batch."""
+    """Votes whose squares are the posterior, odds of "new" corrected: EM must find the shares."""
     rng = np.random.default_rng(0)
     prior, shares = np.array([0.3, 0.3, 0.4]), np.array([0.6, 0.3, 0.1])
     classes = rng.choice(3, 20_000, p=shares)
     x = rng.normal(size=(20_000, 1)) + 2.0 * classes[:, None]
     density = np.exp(-0.5 * (x - 2.0 * np.arange(3)) ** 2)
-    posterior = prior * density
+    posterior = prior * density / [1.0, 1.0, NEW_ODDS]
     votes = np.sqrt(posterior / posterior.sum(axis=1, keepdims=True))
-    found = estimate_shares(votes / votes.sum(axis=1, keepdims=True), prior)
+    found = estimate_shares(votes / votes.sum(axis=1, keepdims=True), prior, 1000)
     assert_allclose(found.shares, shares, atol=0.02)
     low, high = found.theta_interval(0.9)
     assert low < 0.1 < high

@@ -5,18 +5,18 @@ import pytest
 from numpy.testing import assert_allclose
 
 from lacforest.adaptation.batch import class_factors, describe_batch
-from lacforest.adaptation.shares import BatchShares
+from lacforest.adaptation.shares import NEW_ODDS, BatchShares
 
 CLASSES = np.array(["a", "b", "c", "d"])
 BEFORE = np.array([0.2, 0.2, 0.2, 0.2, 0.2])
 
 
-def batch_of(shares, spread, is_far=None):
+def batch_of(shares, spread, is_far=None, p_value=0.0):
     """A batch whose resampled shares lie this far to both sides of its own."""
     shares = np.asarray(shares, dtype=float)
     spread = np.broadcast_to(spread, shares.shape)
     resampled = np.array([shares - spread, shares, shares + spread])
-    found = BatchShares(shares, resampled)
+    found = BatchShares(shares, resampled, p_value)
     far = None if is_far is None else np.asarray(is_far, dtype=bool)
     return describe_batch(found, BEFORE, CLASSES, 100, 1.0, far)
 
@@ -65,6 +65,20 @@ def test_rows_far_from_every_group(n_far, n_flagged, is_alarm):
     assert batch.far_share == (n_far / n_flagged if n_flagged else 0.0)
 
 
+@pytest.mark.parametrize(("p_value", "is_alarm"), [(0.049, True), (0.05, False), (0.6, False)])
+def test_no_alarm_where_the_shares_of_the_fit_explain_the_batch(p_value, is_alarm):
+    moved = [0.5 * 0.4, 0.1 * 0.4, 0.2 * 0.4, 0.2 * 0.4, 0.6]
+    batch = batch_of(moved, 0.001, p_value=p_value)
+    assert topics(batch) == ["theta", "shares"] * is_alarm
+    assert batch.is_adapted == is_alarm
+    assert (f"(p = {p_value:.3f})") in str(batch)
+
+
+def _factors(p_value):
+    shares, before = np.array([0.4, 0.05, 0.0, 0.55]), np.array([0.1, 0.2, 0.15, 0.55])
+    return class_factors(BatchShares(shares, shares[None], p_value), before)
+
+
 def test_votes_change_by_the_root_of_shares():
-    factors = class_factors(np.array([0.4, 0.05, 0.55, 0.0]), np.array([0.1, 0.2, 0.55, 0.15]))
-    assert_allclose(factors, [2.0, 0.5, 1.0, np.sqrt(1e-4 / 0.15)])
+    assert_allclose(_factors(0.01), [2.0, 0.5, np.sqrt(1e-4 / 0.15), NEW_ODDS**0.25])
+    assert_allclose(_factors(0.2), 1.0, rtol=0)

@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from lacforest._model.values import encode_array
 from lacforest.discovery import NewClassGroups, _groups
 from lacforest.discovery._merging import WardTree, merge_groups
+from lacforest.discovery._whitening import find_whitening
 from lacforest.discovery.files import decode_groups, encode_groups
 
 
@@ -215,6 +216,10 @@ def test_a_file_keeps_space_and_names(known, flagged):
         ({"labels": {"new-3": "egg"}}, "labels of promoted groups do not belong to groups"),
         ({"labels": {"new-1": []}}, "labels of promoted groups do not belong to groups"),
         ({"labels": []}, "labels of promoted groups do not belong to groups"),
+        ({"steps": [1]}, "the steps of columns are not values and heights"),
+        ({"steps": [encode_array(np.ones((2, 4)))] * 2}, "steps of columns do not match"),
+        ({"steps": [encode_array(np.ones((3, 0)))] * 2}, "steps of columns do not match"),
+        ({"steps": [encode_array(-np.eye(3))] * 2}, "the steps of columns do not ascend"),
     ],
 )
 def test_a_damaged_file_is_refused(known, flagged, change, message):
@@ -238,18 +243,35 @@ def test_numbers_too_large_for_distances(known, flagged):
         decode_groups(stored, 3).update(1e60 * flagged[0])
 
 
+def test_a_file_of_an_older_version_has_no_steps(known, flagged):
+    stored = encode_groups(NewClassGroups(2).fit(flagged[0], **known))
+    same, older = decode_groups(stored, 3), decode_groups(stored | {"steps": None}, 3)
+    del stored["steps"]
+    assert decode_groups(stored, 3)._whitening.steps is None
+    X = flagged[0]
+    assert_array_equal(older._whitening.apply(X), X @ older._whitening.matrix)
+    assert (same._whitening.apply(X) != older._whitening.apply(X)).any()
+    assert (same.predict(X) >= 0).mean() > 0.9
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"matrix": 1e130 * np.eye(3)}, "the groups hold numbers too large for distances"),
         ({"matrix": 1e90 * np.eye(3), "fill": 1e90 * np.ones(3)}, "numbers too large for dist"),
+        ({"matrix": 1e90 * np.eye(3), "steps": 1e90}, "numbers too large for distances"),
+        ({"steps": 1e200}, "the groups hold numbers too large for distances"),
         ({"class_means": 1e200 * np.ones((2, 3))}, "the groups hold numbers too large for dist"),
         ({"centroids": 1e200 * np.ones((2, 3))}, r"centroids holds numbers of up to 1e\+200"),
     ],
 )
 def test_a_file_of_numbers_too_large_for_distances(known, flagged, change, message):
     stored = encode_groups(NewClassGroups(2).fit(flagged[0], **known))
-    stored |= {name: encode_array(array) for name, array in change.items()}
+    for name, value in change.items():
+        is_steps = name == "steps"
+        stored[name] = (
+            [encode_array(np.full((3, 2), value))] * 2 if is_steps else encode_array(value)
+        )
     with pytest.raises(ValueError, match=message):
         decode_groups(stored, 3)
 
@@ -257,6 +279,13 @@ def test_a_file_of_numbers_too_large_for_distances(known, flagged, change, messa
 def test_a_column_of_hardly_any_range_is_a_constant(known, flagged):
     def with_column(X):
         return np.column_stack([X, np.arange(len(X)) * 1e-200])
+
+    space = find_whitening(
+        with_column(known["X_labeled"]),
+        np.zeros(len(known["X_labeled"]), int),
+        with_column(flagged[0]),
+    )
+    assert_array_equal(space.steps.heights[3], 0.0)
 
     labeled = known | {"X_labeled": with_column(known["X_labeled"])}
     groups = NewClassGroups(2).fit(with_column(flagged[0]), **labeled)
