@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
-from lacforest._tree.sets cimport has_set, in_set, is_on_categories
+from lacforest._tree.sets cimport has_set, in_set, is_first_word, is_on_categories
 from lacforest._tree.types cimport (
     BLOCK_ROWS, BlockWalk, Node, OpenBlock, TreeSets, check, code_t, value_t
 )
@@ -76,6 +76,17 @@ cdef inline int64_t _split_values(
         )
 
 
+cdef inline bint _is_member(const uint64_t* header, value_t value) noexcept nogil:
+    """Whether a value is the code of a category of the set. What is no code is in no set."""
+    return 0 <= value < 4294967296.0 and in_set(header, <code_t> value)
+
+
+cdef inline bint _is_in_word(uint64_t word, value_t value) noexcept nogil:
+    """The same for a set that is one word, without a branch."""
+    cdef bint is_within = (0 <= value) & (value < 64)
+    return is_within & (word >> <uint32_t> (value if is_within else 0))
+
+
 cdef inline int64_t _split_categories(
     const uint64_t* header,
     bint missing_left,
@@ -85,16 +96,18 @@ cdef inline int64_t _split_categories(
     const uint16_t* source,
     uint16_t* target,
 ) noexcept nogil:
-    # Values are codes. One that is no code, as a missing one is, is in no set.
     cdef int64_t low = here.start
     cdef int64_t high = here.end - 1
+    cdef bint is_word = is_first_word(header)
     cdef int64_t i, row
     cdef value_t value
     cdef bint right
     for i in range(here.start, here.end):
         row = source[i]
         value = column[row * row_stride]
-        right = missing_left == (0 <= value < 4294967296.0 and in_set(header, <code_t> value))
+        right = missing_left == (
+            _is_in_word(header[1], value) if is_word else _is_member(header, value)
+        )
         target[low] = <uint16_t> row
         target[high] = <uint16_t> row
         low += not right
@@ -129,11 +142,13 @@ cdef inline bint walk_block(
     cdef OpenBlock here
     cdef const Node* node
     cdef const value_t* column
+    cdef const uint64_t* header
     cdef const uint16_t* source
     cdef uint16_t* target
     cdef value_t bound
     cdef int64_t i, low
     cdef int32_t feature, reached
+    cdef bint is_single
     for i in range(walk.n_block):
         rows[0][i] = <uint16_t> i
     stack[0].node = 0
@@ -159,18 +174,25 @@ cdef inline bint walk_block(
             target = rows[1 - here.side]
             feature = node.feature
             column = block + (feature if feature >= 0 else ~feature) * strides[1]
-            _set_bound(node.payload.threshold, &bound)
+            is_single = here.end - here.start == 1
             if is_on_categories(sets, feature):
+                header = sets.words + <int64_t> node.payload.set_at
+                if is_single:
+                    here.node = node.left + (
+                        (feature >= 0)
+                        == _is_member(header, column[source[here.start] * row_stride])
+                    )
+                    continue
                 low = _split_categories(
-                    sets.words + <int64_t> node.payload.set_at, feature >= 0, column, row_stride,
-                    &here, source, target,
+                    header, feature >= 0, column, row_stride, &here, source, target
                 )
-            elif here.end - here.start == 1:
-                here.node = node.left + _goes_right(
-                    column[source[here.start] * row_stride], bound, feature < 0
-                )
-                continue
             else:
+                _set_bound(node.payload.threshold, &bound)
+                if is_single:
+                    here.node = node.left + _goes_right(
+                        column[source[here.start] * row_stride], bound, feature < 0
+                    )
+                    continue
                 low = _split_values(
                     bound, feature < 0, column, row_stride, &here, source, target
                 )

@@ -7,7 +7,7 @@ from lacforest._tree.types cimport (
 
 # The node's rows by category and class, as cells in an order of the categories. `codes` are those
 # of the rows, `span` their range; the codes of the result are places in the order. A row of class k
-# has a mass of known_mass, one of the last class a mass of 1. `cells` is work.categories.cells.
+# has a mass of known_mass, one of the last class a mass of 1. `cells` has room for two categories.
 cdef FeatureStatistics order_categories(
     const NodeSearch* search,
     const code_t* codes,
@@ -16,9 +16,16 @@ cdef FeatureStatistics order_categories(
     count_t* cells,
 ) noexcept nogil
 
-# Order the categories of a node without copying cells: `counts` becomes the address of their rows
-# by class, one line per slot of a category. The arguments are those of order_categories.
-cdef void rank_categories(
+# The same for categories that are counted: `counts` has a line per code of the span. Both ends of
+# the span have rows, and differ.
+cdef FeatureStatistics order_counted(
+    const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
+) noexcept nogil
+
+# List the categories of a node by their codes, with scores: the order that random cuts take, which
+# need no sorting. `counts` becomes the address of their rows by class, one line per slot of a
+# category. The other arguments are those of order_categories.
+cdef void score_categories(
     const NodeSearch* search,
     const code_t* codes,
     const CodeRange* span,
@@ -26,8 +33,8 @@ cdef void rank_categories(
     const count_t** counts,
 ) noexcept nogil
 
-# The same for categories that are counted: `counts` has a line per code of the span.
-cdef void order_counted(
+# The same for categories that are counted.
+cdef void score_counted(
     const NodeSearch* search, const CodeRange* span, const count_t* counts, double known_mass
 ) noexcept nogil
 
@@ -41,10 +48,10 @@ cdef inline void take_two_categories(Workspace* work, CodeRange* span) noexcept 
     span.high = 1
     span.missing = 2
 
-# The place of a random cut among the ordered categories; `left_counts` is increased by the counts
-# of those up to it. `counts` has a line per slot of a category.
+# The place of a random cut among the scored categories: those up to it come first afterwards, and
+# `left_counts` is increased by their counts. `counts` has a line per slot of a category.
 cdef code_t draw_place(
-    const Workspace* work, uint64_t word, const count_t* counts, count_t* left_counts
+    Workspace* work, uint64_t word, const count_t* counts, count_t* left_counts
 ) noexcept nogil
 
 # Keep the categories of the cut that has just become the best.

@@ -67,6 +67,55 @@ static inline void find_code_ranges(
     }
 }
 
+#if defined(__SSE2__)
+
+/* Bytes of a register that is added to numbers of four bytes. */
+static inline void add_bytes(__m128i bytes, uint32_t *counts)
+{
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i halves[2] = {_mm_unpacklo_epi8(bytes, zero), _mm_unpackhi_epi8(bytes, zero)};
+    for (int h = 0; h < 2; h++) {
+        __m128i *own = (__m128i *)(counts + 8 * h);
+        _mm_storeu_si128(
+            own, _mm_add_epi32(_mm_loadu_si128(own), _mm_unpacklo_epi16(halves[h], zero)));
+        _mm_storeu_si128(
+            own + 1, _mm_add_epi32(_mm_loadu_si128(own + 1), _mm_unpackhi_epi16(halves[h], zero)));
+    }
+}
+
+/* What follows for 16 columns, two classes and n ends, of which the compiler is told: all counts
+   stay in registers, so that no count waits for that of the row before. */
+static inline __attribute__((always_inline)) void count_two_classes(
+    const uint8_t *codes, int32_t width, const uint32_t *rows, const uint16_t *classes,
+    int64_t n_rows, __m128i most, const int n, int64_t n_counts, uint32_t *counts)
+{
+    static const uint32_t is_second[2][4] = {{0}, {~0u, ~0u, ~0u, ~0u}};
+    for (int64_t begin = 0; begin < n_rows; begin += 255) {
+        const int64_t end = n_rows - begin < 255 ? n_rows : begin + 255;
+        __m128i either[4], second[4];
+        for (int e = 0; e < n; e++)
+            either[e] = second[e] = _mm_setzero_si128();
+        for (int64_t i = begin; i < end; i++) {
+            const __m128i code = _mm_loadu_si128((const __m128i *)row_at(codes, width, rows, i));
+            const __m128i own = _mm_loadu_si128((const __m128i *)is_second[classes[i]]);
+            __m128i limit = most;
+            for (int e = 0; e < n; e++) {
+                /* All bits, which is -1, where the code is at most `limit`. */
+                const __m128i is_left = _mm_cmpeq_epi8(_mm_min_epu8(code, limit), code);
+                either[e] = _mm_sub_epi8(either[e], is_left);
+                second[e] = _mm_sub_epi8(second[e], _mm_and_si128(is_left, own));
+                limit = _mm_adds_epu8(limit, _mm_set1_epi8(1));
+            }
+        }
+        for (int e = 0; e < n; e++) {
+            add_bytes(_mm_sub_epi8(either[e], second[e]), counts + e * n_counts);
+            add_bytes(second[e], counts + e * n_counts + width);
+        }
+    }
+}
+
+#endif
+
 /* Count the rows with codes up to last[column] + e for e = 0 ... n_ends - 1, by e, class and column:
    n_counts for each e. few has a byte per count. */
 static inline void count_codes_up_to(
@@ -75,6 +124,31 @@ static inline void count_codes_up_to(
     uint32_t *counts)
 {
     memset(counts, 0, (size_t)(n_ends * n_counts) * sizeof(uint32_t));
+#if defined(__SSE2__)
+    if (n_counts == 2 * width) {
+        for (int32_t first = 0; first < width; first += 16) {
+            __m128i most = _mm_loadu_si128((const __m128i *)(last + first));
+            uint32_t *own = counts + first;
+            for (int64_t left = n_ends; left > 0; left -= 4) {
+#define LACFOREST_COUNT(n)                                                                       \
+    count_two_classes(                                                                           \
+        codes + first, width, rows, classes, n_rows, most, n, n_counts, own)
+                if (left >= 4)
+                    LACFOREST_COUNT(4);
+                else if (left == 3)
+                    LACFOREST_COUNT(3);
+                else if (left == 2)
+                    LACFOREST_COUNT(2);
+                else
+                    LACFOREST_COUNT(1);
+#undef LACFOREST_COUNT
+                most = _mm_adds_epu8(most, _mm_set1_epi8(4));
+                own += 4 * n_counts;
+            }
+        }
+        return;
+    }
+#endif
     /* A byte counts 255 rows. */
     for (int64_t begin = 0; begin < n_rows; begin += 255) {
         int64_t end = n_rows - begin < 255 ? n_rows : begin + 255;

@@ -11,7 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from lacforest._tree.categories cimport (
-    draw_place, order_categories, order_counted, rank_categories, take_two_categories
+    draw_place, order_categories, order_counted, score_categories, score_counted,
+    take_two_categories
 )
 from lacforest._tree.criterion cimport category_mass, node_weight, set_least, sum_sides
 from lacforest._tree.random cimport draw_feature, next_word, value_between
@@ -46,6 +47,11 @@ cdef inline bint _try_every_cut(
         if is_counted_at_once(search, feature):
             statistics = count_column(search, feature, <int64_t*> work.cells)
             if has_cut(&statistics.codes):
+                if search.table.is_categorical[feature]:
+                    statistics = order_counted(
+                        search, &statistics.codes, <const int64_t*> statistics.cells,
+                        category_mass(criterion),
+                    )
                 scan(criterion, search, node, &statistics, False)
             return False
     span = gather(search.table, feature, work.rows + search.start, search.n_rows, codes)
@@ -99,7 +105,7 @@ cdef inline bint _try_random_cut(
         last = 0
         following = 1
     elif search.table.is_categorical[feature]:
-        rank_categories(search, codes, &span, category_mass(criterion), &counts)
+        score_categories(search, codes, &span, category_mass(criterion), &counts)
         last = draw_place(work, word, counts, left_counts)
         following = last + 1
     else:
@@ -186,7 +192,7 @@ cdef inline int32_t _try_cuts_of_rows(
                     keep(search, feature, False)
                 continue
             span = CodeRange(0, search.table.n_codes[feature] - 1, search.table.n_codes[feature], 0)
-            order_counted(search, &span, own, category_mass(criterion))
+            score_counted(search, &span, own, category_mass(criterion))
             if work.categories.n_present == 1:
                 continue
             last = draw_place(work, cuts.word[place], own, left_counts)

@@ -32,6 +32,11 @@ cdef inline uint64_t set_word(const uint64_t* header) noexcept nogil:
     return header[1] if set_size(header) > 0 else 0
 
 
+cdef inline bint is_first_word(const uint64_t* header) noexcept nogil:
+    """Whether the set is one word, of the codes below 64."""
+    return header[0] == <uint64_t> 1 << 32
+
+
 # Raise ValueError about the set of a node.
 cdef int refuse_set(int64_t number, int64_t tree) except -1
 
@@ -125,6 +130,8 @@ cdef class CategorySets:
     cdef readonly object is_categorical
     cdef readonly object words
     cdef readonly object tree_start
+
+    cdef int _hold(self, is_categorical, words, tree_start) except -1
 
 
 # The sets of a forest of n_trees on n_features, after checking that they are of such a forest.

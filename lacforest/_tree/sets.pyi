@@ -9,9 +9,9 @@ class GrowingSets:
 
 @final
 class CategorySets:
-    def __new__(
-        cls, is_categorical: ArrayLike, words: ArrayLike, tree_start: ArrayLike
-    ) -> Self: ...
+    def __init__(
+        self, is_categorical: ArrayLike, words: ArrayLike, tree_start: ArrayLike
+    ) -> None: ...
     @property
     def is_categorical(self) -> NDArray[np.uint8]: ...
     @property

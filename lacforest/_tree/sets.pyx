@@ -83,40 +83,53 @@ cdef class CategorySets:
         Where the words of each tree begin.
     """
 
-    def __cinit__(self, is_categorical, words, tree_start):
-        self.is_categorical = np.ascontiguousarray(is_categorical, dtype=np.uint8)
-        self.words = np.ascontiguousarray(words, dtype=np.uint64)
-        self.tree_start = np.ascontiguousarray(tree_start, dtype=np.int64)
+    def __init__(self, is_categorical, words, tree_start):
+        if self.is_categorical is not None:
+            raise TypeError("sets of categories cannot be changed: a walk may be reading them")
+        is_categorical = np.ascontiguousarray(is_categorical, dtype=np.uint8)
+        words = np.ascontiguousarray(words, dtype=np.uint64)
+        tree_start = np.ascontiguousarray(tree_start, dtype=np.int64)
         if not (
-            self.is_categorical.ndim == self.words.ndim == self.tree_start.ndim == 1
-            and len(self.is_categorical) >= 1
-            and len(self.tree_start) >= 2
+            is_categorical.ndim == words.ndim == tree_start.ndim == 1
+            and len(is_categorical) >= 1
+            and len(tree_start) >= 2
         ):
             raise ValueError("sets of categories need vectors: of features, words and trees")
         if (
-            self.tree_start[0] != 0
-            or self.tree_start[-1] != len(self.words)
-            or (np.diff(self.tree_start) < 0).any()
+            tree_start[0] != 0
+            or tree_start[-1] != len(words)
+            or (np.diff(tree_start) < 0).any()
         ):
             raise ValueError("trees do not cover the words of their sets")
-        cdef const uint8_t[::1] marks = self.is_categorical
-        cdef const int64_t[::1] starts = self.tree_start
-        cdef const uint64_t[::1] words_view = self.words
+        self._hold(is_categorical, words, tree_start)
+
+    cdef int _hold(self, is_categorical, words, tree_start) except -1:
+        """Keep arrays that have been checked."""
+        cdef const uint8_t[::1] marks = is_categorical
+        cdef const int64_t[::1] starts = tree_start
+        cdef const uint64_t[::1] words_view = words
+        self.is_categorical = is_categorical
+        self.words = words
+        self.tree_start = tree_start
         self.sets.is_categorical = &marks[0]
         self.sets.tree_start = &starts[0]
         self.sets.words = NULL
         if words_view.shape[0] > 0:
             self.sets.words = &words_view[0]
+        return 0
 
     def __reduce__(self):
         return CategorySets, (self.is_categorical, self.words, self.tree_start)
 
     def take(self, int64_t first, int64_t end):
         """The sets of the trees [first, end)."""
+        # Not checked again: on a small table that takes as long as growing a tree.
+        cdef CategorySets taken = CategorySets.__new__(CategorySets)
+        if not 0 <= first < end < len(self.tree_start):
+            raise ValueError(f"no trees [{first}, {end}) among {len(self.tree_start) - 1}")
         starts = self.tree_start[first : end + 1]
-        return CategorySets(
-            self.is_categorical, self.words[starts[0] : starts[-1]], starts - starts[0]
-        )
+        taken._hold(self.is_categorical, self.words[starts[0] : starts[-1]], starts - starts[0])
+        return taken
 
 
 cdef ForestSets sets_of_forest(

@@ -115,8 +115,8 @@ cdef inline bint is_counted_at_once(const NodeSearch* search, int32_t feature) n
     return (
         table.width[feature] == 1
         and not table.has_missing[feature]
-        and not table.is_categorical[feature]
-        and 2 * n_cells <= min(<int64_t> N_CELLS, search.n_rows)
+        and n_cells <= search.n_rows
+        and 2 * n_cells <= N_CELLS
     )
 
 
@@ -125,28 +125,29 @@ cdef inline FeatureStatistics count_column(
 ) noexcept nogil:
     """The cells of the node's rows, counted where the column stands, without gathering codes.
 
-    Neighbouring rows are often of one class and one code: they are counted in two tables in turn,
-    so that a count need not wait for the one before it.
+    Neighbouring rows are often of one class and one code: where it pays, they are counted in two
+    tables in turn, so that a count need not wait for the one before it.
     """
     cdef const uint8_t* column = <const uint8_t*> search.table.column[feature]
     cdef const row_t* rows = search.work.rows + search.start
     cdef const class_t* classes = search.work.classes + search.start
     cdef int64_t n_classes = search.work.n_classes
     cdef int64_t n_cells = <int64_t> search.table.n_codes[feature] * n_classes
-    cdef int64_t* others = cells + n_cells
     cdef int64_t n_rows = search.n_rows
+    cdef int64_t n_others = n_cells if 2 * n_cells <= n_rows else 0
+    cdef int64_t* others = cells + n_others
     cdef int64_t i
     cdef int64_t first = 0
     cdef int64_t last = n_cells - 1
     cdef FeatureStatistics statistics
-    memset(cells, 0, 2 * n_cells * sizeof(int64_t))
+    memset(cells, 0, (n_cells + n_others) * sizeof(int64_t))
     for i in range(n_rows // 2):
         check(rows[2 * i + 1] < search.table.n_rows)
         cells[column[rows[2 * i]] * n_classes + classes[2 * i]] += 1
         others[column[rows[2 * i + 1]] * n_classes + classes[2 * i + 1]] += 1
     if n_rows % 2:
         cells[column[rows[n_rows - 1]] * n_classes + classes[n_rows - 1]] += 1
-    for i in range(n_cells):
+    for i in range(n_others):
         cells[i] += others[i]
     while cells[first] == 0:
         first += 1

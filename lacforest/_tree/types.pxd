@@ -61,7 +61,6 @@ cdef enum:
     MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
     MOST_DRAWN_CODES = 128   # most columns of which codes are copied
     MOST_COPIED_ROWS = 1024  # of a node, whose codes in drawn columns are copied together
-    FEW_CATEGORIES = 3       # of a column, whose rows are counted together with other columns
 
 
 cdef struct CodeTable:

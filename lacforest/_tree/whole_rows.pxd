@@ -2,8 +2,8 @@
 
 Drawing a cut takes the range of a column's codes, and judging it the rows on its left by class.
 Where few columns have one byte each, two passes over whole rows find both for all columns at once.
-Categories need no range: rows are counted up to each code where all drawn columns have few, else by
-code, all drawn columns in one pass.
+Categories need no range: rows are counted up to each code where that takes few steps, else by code,
+all drawn columns in one pass.
 
 Of many columns few are drawn. Small nodes then copy the codes of these to short rows: a row of the
 table is fewer lines of the cache than as many columns are.
@@ -16,9 +16,9 @@ from lacforest._tree.random cimport draw_feature, next_word, value_between
 from lacforest._tree.ranks cimport last_at_most
 from lacforest._tree.statistics cimport are_few_cells
 from lacforest._tree.types cimport (
-    FEW_CATEGORIES, MOST_COPIED_ROWS, MOST_DRAWN_CODES, MOST_ROW_CODES, N_CELLS, CodeRange,
-    CodeTable, DrawnRows, NodeSearch, RowCuts, Workspace, check, class_t, code_t, count_t, int32_t,
-    int64_t, row_t, uint8_t, uint32_t, uint64_t
+    MOST_COPIED_ROWS, MOST_DRAWN_CODES, MOST_ROW_CODES, N_CELLS, CodeRange, CodeTable, DrawnRows,
+    NodeSearch, RowCuts, Workspace, check, class_t, code_t, count_t, int32_t, int64_t, row_t,
+    uint8_t, uint32_t, uint64_t
 )
 
 cdef extern from "row_codes.h" nogil:
@@ -38,6 +38,7 @@ cdef extern from "row_codes.h" nogil:
 
 cdef enum:
     MIN_WHOLE_ROWS = 4       # fewest rows of a node for which this pays
+    ROW_STEPS = 2            # of 16 codes, in whose time a row's categories are found
 
 
 cdef inline bint has_many_columns(const CodeTable* table) noexcept nogil:
@@ -61,14 +62,7 @@ cdef inline bint reads_rows(const NodeSearch* search) noexcept nogil:
             return False
     elif not search.candidates.are_random:
         return False
-    return (
-        (FEW_CATEGORIES - 1) * <int64_t> search.work.n_classes * _read_width(search) <= N_CELLS
-    )
-
-
-cdef inline bint has_few_categories(const CodeTable* table, int32_t feature) noexcept nogil:
-    """Whether the rows of a column are counted up to each of its codes."""
-    return table.is_categorical[feature] and table.n_codes[feature] <= FEW_CATEGORIES
+    return <int64_t> search.work.n_classes * _read_width(search) <= N_CELLS
 
 
 cdef inline void draw_columns(
@@ -129,14 +123,14 @@ cdef inline void _plan_counts(
 ) noexcept nogil:
     """How the rows of the drawn columns are counted.
 
-    By code if one of them has more than few categories, unless there is no room for the n_cells
-    counts, or they would be sparse. Otherwise n_counted is 0.
+    Up to each code, 16 columns in one step, unless columns with many categories make that more
+    steps than counting them by code has. By code n_cells counts need room, and must not be sparse.
+    Where neither is possible, n_ends is for numbers alone and n_counted is 0.
     """
     cdef const CodeTable* table = search.table
     cdef int64_t n_cells
-    cdef int32_t i, feature
+    cdef int32_t i, feature, n_steps
     cdef int32_t n_ends = 0
-    cdef bint is_by_code = False
     cdef bint is_dense = True
     cuts.has_numbers = False
     cuts.n_counted = 0
@@ -146,10 +140,7 @@ cdef inline void _plan_counts(
         if not table.is_categorical[feature]:
             cuts.has_numbers = True
             continue
-        if has_few_categories(table, feature):
-            n_ends = max(n_ends, <int32_t> table.n_codes[feature] - 1)
-        else:
-            is_by_code = True
+        n_ends = max(n_ends, <int32_t> table.n_codes[feature] - 1)
         n_cells = <int64_t> table.n_codes[feature] * search.work.n_classes
         is_dense &= are_few_cells(n_cells, search.n_rows)
         cuts.counted[cuts.n_counted] = feature
@@ -157,11 +148,16 @@ cdef inline void _plan_counts(
         cuts.n_counted += 1
         cuts.n_cells += <int32_t> n_cells
         is_dense &= 2 * cuts.n_cells <= N_CELLS // 2
-    if is_by_code and is_dense:
-        cuts.n_ends = cuts.has_numbers
-    else:
+    n_steps = (n_ends - cuts.has_numbers) * (drawn.width // 16)
+    cuts.n_ends = cuts.has_numbers
+    if (
+        n_steps <= cuts.n_counted + ROW_STEPS
+        and <int64_t> n_ends * search.work.n_classes * drawn.width <= N_CELLS
+    ):
+        cuts.n_ends = max(n_ends, cuts.n_ends)
         cuts.n_counted = 0
-        cuts.n_ends = max(n_ends, <int32_t> cuts.has_numbers)
+    elif not is_dense:
+        cuts.n_counted = 0
 
 
 cdef inline void _count_by_code(
@@ -199,8 +195,8 @@ cdef inline void draw_row_cuts(
     """Draw columns and their cuts, and count the rows that judging them takes.
 
     In the first half of work.cells are rows on the left of each cut of numbers as uint32_t, by end,
-    class and place: up to cuts.last and, for columns of few categories, up to each of the codes
-    after it, which is 0 there. `of_categories` is the second half, for rows of categories that are
+    class and place: up to cuts.last and, for columns of categories, up to each of the codes after
+    it, which is 0 there. `of_categories` is the second half, for rows of categories that are
     counted by code.
     """
     cdef Workspace* work = search.work
@@ -236,10 +232,10 @@ cdef inline void draw_row_cuts(
         _count_by_code(search, cuts, of_categories)
 
 
-cdef inline void _take_few_categories(
+cdef inline void _take_categories(
     const NodeSearch* search, int32_t feature, count_t* own
 ) noexcept nogil:
-    """The rows of a column of few categories by code and class, from those up to each code."""
+    """The rows of a column of categories by code and class, from those up to each code."""
     cdef int32_t width = search.table.row_width
     cdef int32_t n_classes = search.work.n_classes
     cdef code_t last = search.table.n_codes[feature] - 1
@@ -263,7 +259,7 @@ cdef inline const count_t* rows_by_category(
     """The rows of a drawn column by code and class; NULL if they were not counted."""
     if cuts.n_counted > 0:
         return of_categories + cuts.first_cell[feature]
-    if not has_few_categories(search.table, feature):
+    if search.table.n_codes[feature] > <code_t> cuts.n_ends + 1:
         return NULL
-    _take_few_categories(search, feature, of_categories)
+    _take_categories(search, feature, of_categories)
     return of_categories

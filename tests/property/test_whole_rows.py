@@ -85,6 +85,20 @@ def test_whole_rows_give_the_same_trees(seed, n_rows, n_features, augmented, dra
     check_rows_change_nothing(columns, values, criterion, limits, classes, n_classes)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_codes", range(2, 13))
+def test_categories_counted_up_to_each_code(n_codes, n_classes):
+    # Nine columns take n_codes - 1 steps, which two classes count four at a time.
+    rng = np.random.default_rng(n_codes)
+    codes = list(rng.integers(0, n_codes, (9, 600)).astype(np.uint8))
+    columns = CodedColumns(codes, np.full(9, n_codes), np.zeros(9), np.ones(9))
+    values = [np.arange(n_codes)] * 9
+    classes = random_classes(rng, 600, n_classes)
+    check_rows_change_nothing(
+        columns, values, GiniCriterion(), {"max_features": 9}, classes, n_classes
+    )
+
+
 @settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32 - 1),
