@@ -42,19 +42,25 @@ class ColumnBins:
         frequent value takes no bin from the others.
         """
         ordered = np.sort(sample.astype(np.float64) + 0.0)
+        # Where the runs of equal values begin, and the end of the last: few calls per bin, since
+        # threads that code columns hold the lock of the interpreter here.
+        borders = np.concatenate(
+            [[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1, [len(ordered)]]
+        )
         n_values, start = len(ordered), 0
-        values, edges = [], []
+        middles, ends = [], []
         for n_left in range(max_bins, 0, -1):
             end = start + -(-(n_values - start) // n_left)
-            after = int(np.searchsorted(ordered, ordered[end - 1], side="right"))
-            before = int(np.searchsorted(ordered, ordered[end - 1], side="left"))
+            run = int(borders.searchsorted(end))
+            before, after = int(borders[run - 1]), int(borders[run])
             end = before if before > start and end - before < after - end else after
-            values.append(ordered[(start + end - 1) // 2])
+            middles.append((start + end - 1) // 2)
             if end == n_values:
                 break
-            edges.append(_midpoint(float(ordered[end - 1]), float(ordered[end])))
+            ends.append(end)
             start = end
-        return cls(np.array(values), np.array(edges))
+        last = np.array(ends, dtype=np.intp)
+        return cls(ordered[middles], _midpoints(ordered[last - 1], ordered[last]))
 
     def encode(self, column: NDArray[Any]) -> tuple[NDArray[np.uint8], int]:
         """Codes of values and the number of missing ones."""
@@ -65,10 +71,10 @@ class ColumnBins:
         return codes, bin_codes(column, edges, codes)
 
 
-def _midpoint(low: float, high: float) -> float:
-    """The middle of two values, rounded so that it lies below the upper one."""
+def _midpoints(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The middles of pairs of values, rounded so that each lies below the upper value."""
     middle = 0.5 * low + 0.5 * high
-    return middle if low <= middle < high else low
+    return np.where((low <= middle) & (middle < high), middle, low)
 
 
 def sampled_rows(n_rows: int, most: int | None = None) -> NDArray[np.intp] | None:

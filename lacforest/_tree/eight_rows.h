@@ -1,9 +1,10 @@
 /* Dividing rows between the two sides of a cut, eight at a time.
 
    A shuffle moves the rows of eight that go left to the front and the others to the back; the eight
-   are then written at both ends of what is still free. This takes SSSE3, which x86 processors have
-   had since 2011. Elsewhere has_eight_rows is 0, and the loop of block_walk.pxd, which divides what
-   is left of eights in any case, divides all rows.
+   are then written at both ends of what is still free. Fewer than eight are padded by rows that go
+   right. This takes SSSE3, which x86 processors have had since 2011. Elsewhere has_eight_rows is 0,
+   and the loop of row_division.pxd, which divides what is left of eights in any case, divides all
+   rows.
 
    The right side is filled from its end, in another order than by that loop. */
 
@@ -104,6 +105,34 @@ LACFOREST_SSSE3 unsigned lacforest_above_double(
 LACFOREST_DIVIDE(divide_floats, float, lacforest_above_float)
 LACFOREST_DIVIDE(divide_doubles, double, lacforest_above_double)
 
+static const uint16_t lacforest_lanes[16] = {
+    0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF};
+
+/* Write n <= 8 rows to target, and anything after them up to the eighth; return how many go left.
+   Eight rows can be read, of which those after the first n may be anything: row 0 takes their place.
+   No branch depends on n or on the side of missing values, which change from node to node. */
+#define LACFOREST_DIVIDE_FEW(name, value_t, above)                                               \
+    __attribute__((target("ssse3"))) static int64_t name(                                        \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t n,                \
+        value_t bound, int missing_right)                                                        \
+    {                                                                                            \
+        uint16_t padded[8];                                                                      \
+        __m128i first = _mm_and_si128(                                                           \
+            _mm_loadu_si128((const __m128i *)rows),                                              \
+            _mm_loadu_si128((const __m128i *)(lacforest_lanes + 8 - n)));                        \
+        _mm_storeu_si128((__m128i *)padded, first);                                              \
+        unsigned mask = above(column, padded, bound, 0);                                         \
+        mask |= above(column, padded, bound, 1) & (0u - (unsigned)missing_right);                \
+        mask = (mask | 0xFFu << n) & 0xFF;                                                       \
+        _mm_storeu_si128(                                                                        \
+            (__m128i *)target,                                                                   \
+            _mm_shuffle_epi8(first, _mm_load_si128((const __m128i *)lacforest_order[mask])));    \
+        return 8 - lacforest_n_right[mask];                                                      \
+    }
+
+LACFOREST_DIVIDE_FEW(divide_few_floats, float, lacforest_above_float)
+LACFOREST_DIVIDE_FEW(divide_few_doubles, double, lacforest_above_double)
+
 #else
 
 static const int lacforest_has_eight_rows = 0;
@@ -118,6 +147,20 @@ static inline int64_t divide_floats(
 }
 
 static inline int64_t divide_doubles(
+    const double *column, const uint16_t *rows, uint16_t *target, int64_t n, double bound,
+    int missing_right)
+{
+    return 0;
+}
+
+static inline int64_t divide_few_floats(
+    const float *column, const uint16_t *rows, uint16_t *target, int64_t n, float bound,
+    int missing_right)
+{
+    return 0;
+}
+
+static inline int64_t divide_few_doubles(
     const double *column, const uint16_t *rows, uint16_t *target, int64_t n, double bound,
     int missing_right)
 {
@@ -140,5 +183,13 @@ static inline float float_at_most(double threshold)
 }
 
 static inline int has_eight_rows(void) { return lacforest_has_eight_rows; }
+
+/* Have memory loaded that will be read some steps later. */
+static inline void fetch_ahead(const void *address)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
 
 #endif

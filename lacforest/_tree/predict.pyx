@@ -8,12 +8,13 @@ so its result depends on that row alone, whatever the batch, the threads or the 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 
-from lacforest._tree.block_walk cimport prepare_eight_rows, walk_block
+from lacforest._tree.block_walk cimport walk_block
 from lacforest._tree.partition cimport leaves_of_rows
+from lacforest._tree.row_division cimport prepare_eight_rows
 from lacforest._tree.coded_columns cimport CodedColumns
 from lacforest._tree.sets cimport CategorySets, check_sets, sets_of_forest, sets_of_tree
 from lacforest._tree.types cimport (
-    BLOCK_ROWS, BlockWalk, CodeTable, ForestSets, Node, TreeSets, row_t, value_t
+    BLOCK_ROWS, BlockWalk, CodeTable, ForestSets, Node, TreeSets, WalkedTree, row_t, value_t
 )
 from lacforest._tree.walkable cimport check_starts, check_trees, refuse_node
 
@@ -111,22 +112,22 @@ cdef inline bint _reach(
 
     Return False where the tree cannot be walked.
     """
-    cdef TreeSets sets = sets_of_tree(forest, walk.tree)
+    cdef WalkedTree tree
     cdef int64_t[2] strides
+    tree.nodes = nodes
+    tree.n_nodes = n_nodes
+    tree.n_features = X.shape[1]
+    tree.sets = sets_of_tree(forest, walk.tree)
+    tree.limit = limit
     if columns == NULL:
         strides[0] = X.strides[0] // <int64_t> sizeof(value_t)
         strides[1] = X.strides[1] // <int64_t> sizeof(value_t)
-        return walk_block(
-            nodes, n_nodes, &sets, limit, <const value_t*> &X[walk.begin, 0], strides, X.shape[1],
-            walk,
-        )
+        return walk_block(&tree, <const value_t*> &X[walk.begin, 0], strides, walk)
     if walk.tree == 0:
         _transpose(X, walk, columns)
     strides[0] = 1
     strides[1] = _column_stride(walk)
-    return walk_block(
-        nodes, n_nodes, &sets, limit, <const value_t*> columns, strides, X.shape[1], walk
-    )
+    return walk_block(&tree, <const value_t*> columns, strides, walk)
 
 
 cdef inline void _reach_by_codes(

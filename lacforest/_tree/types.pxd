@@ -1,15 +1,12 @@
 """Structs, unions, fused types and typedefs of the compiled core: all of them, and only here.
 
-Constants that several files share are here as well; a constant that one file uses is declared in
-that file. tests/unit/test_core_sources.py checks both rules.
+So are constants that several files share; one that one file uses is declared in that file.
+tests/unit/test_core_sources.py checks both rules.
 """
 
-from libc.stdint cimport (
-    int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-)
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
-# Invariants of raw pointers, which Cython does not check: an abort where they fail, compiled out of
-# a release build.
+# Invariants of raw pointers, which Cython does not check; compiled out of a release build.
 cdef extern from "<assert.h>" nogil:
     void check "assert" (bint condition) noexcept
 
@@ -29,8 +26,7 @@ ctypedef fused stored_t:
     uint16_t
     uint32_t
 
-# A sort key: the code in its upper bits; below it the class (4 bytes) or the position of the row
-# in the node (8 bytes).
+# A sort key: the code, and below it the class (4 bytes) or the place of the row in its node (8).
 ctypedef fused key_t:
     uint32_t
     uint64_t
@@ -53,14 +49,16 @@ cdef enum:
     SQUARES = 2              # sum of squared class counts of labelled rows
     SIZE = 3                 # doubles only: labelled rows without the factors of their classes
     N_SUMS = 4
-    # Fewest rows of a child: LABELED, UNLABELED, and of any kind in the third position.
-    ANY_KIND = 2
+    ANY_KIND = 2             # fewest rows of a child, by kind: of any, after the first two
 
 cdef enum:
     N_CELLS = 1 << 15        # capacity of the table of cells: 256 KiB, within L2
     MOST_ROW_CODES = 64      # most columns for which reading whole rows pays
     MOST_DRAWN_CODES = 128   # most columns of which codes are copied
     MOST_COPIED_ROWS = 1024  # of a node, whose codes in drawn columns are copied together
+    BLOCK_ROWS = 1 << 14     # most rows that walk through frozen trees together
+    EIGHT_ROWS = 8           # that are divided in one step; arrays of fewer have room for them
+    SMALL_ROWS = 1 << 10     # of a slice of them that ends its walk level by level
 
 
 cdef struct CodeTable:
@@ -255,15 +253,19 @@ cdef struct TreeSets:    # The sets of one tree; see sets.pxd
     int64_t n_words
 
 
+cdef struct WalkedTree:    # A frozen tree
+    const Node* nodes
+    int64_t n_nodes
+    int64_t n_features           # of the table
+    TreeSets sets
+    uint32_t limit               # walks end at nodes whose left entry, unsigned, is not below it
+
+
 cdef struct OpenBlock:    # Rows of a block that wait at a node of a frozen tree
     int32_t node
     int32_t start
     int32_t end
     int32_t side                 # which of the two buffers of rows holds them
-
-
-cdef enum:
-    BLOCK_ROWS = 16384           # most rows that walk through the trees together
 
 
 cdef struct BlockWalk:
@@ -280,7 +282,6 @@ cdef struct BlockWalk:
 
 
 # Shapley values; shap.pyx says what a term and a unit are.
-
 cdef enum:
     KEY_BITS = 16                # of a key: features above a unit, and inner nodes of the unit
     KEY_POINTS = 8               # points that integrate a term of KEY_BITS features

@@ -1,4 +1,4 @@
-"""Batches divide rows eight at a time, rows alone do not: both reach the same leaves."""
+"""Batches are divided eight rows at a time, level by level: rows reach the same leaves as alone."""
 
 import numpy as np
 import pytest
@@ -44,14 +44,17 @@ def leaf_of(nodes, row):
 @settings(max_examples=100)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    n_rows=st.one_of(st.integers(1, 70), st.sampled_from([16_383, 16_384, 16_385, 16_400])),
+    n_rows=st.one_of(
+        st.integers(1, 70),
+        st.sampled_from([1_023, 1_024, 1_025, 2_100, 16_383, 16_384, 16_385, 16_400]),
+    ),
     dtype=st.sampled_from([np.float32, np.float64]),
     order=st.sampled_from("CF"),
 )
 def test_every_row_of_a_batch_reaches_its_leaf(seed, n_rows, dtype, order):
     rng = np.random.default_rng(seed)
     n_features = int(rng.integers(1, 5))
-    nodes = random_tree(rng, int(rng.integers(0, 12)), n_features)
+    nodes = random_tree(rng, int(rng.integers(0, 60)), n_features)
     # Few distinct rows, so that the definition need not be followed for each of thousands.
     distinct = rng.integers(-6, 7, size=(40, n_features)) / 2
     distinct[rng.random(distinct.shape) < 0.2] = np.nan
@@ -61,6 +64,20 @@ def test_every_row_of_a_batch_reaches_its_leaf(seed, n_rows, dtype, order):
     find_leaves(X, nodes.view(np.uint8), np.array([0, len(nodes)]), leaves)
     expected = np.array([leaf_of(nodes, row) for row in distinct])
     assert_array_equal(leaves[:, 0], expected[chosen])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_slices_of_every_size(dtype):
+    """A deep tree and distinct rows: large slices, small ones, and rows alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_500, 4)).astype(dtype)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    nodes = random_tree(rng, 600, 4)
+    inner = nodes["left"] >= 0
+    nodes["threshold"][inner] = rng.normal(size=inner.sum())
+    leaves = np.empty((len(X), 1), dtype=np.int32)
+    find_leaves(X, nodes.view(np.uint8), np.array([0, len(nodes)]), leaves)
+    assert_array_equal(leaves[:, 0], [leaf_of(nodes, row) for row in X])
 
 
 @pytest.mark.parametrize("n_rows", [63, 65, 8_192, 8_200, 16_400])

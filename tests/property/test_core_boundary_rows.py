@@ -99,6 +99,23 @@ def test_trees_that_cannot_be_walked(change):
             call(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("n_left", "n_right"), [(1, 1), (2, 1), (2, 2), (2, 9), (2, 1_024), (2, 1_025)]
+)
+@pytest.mark.parametrize("change", [{"left": 2}, {"left": 4}, {"feature": 1}, {"feature": ~1}])
+def test_nodes_that_cannot_be_walked_meet_few_rows_or_many(change, n_left, n_right):
+    """Rows that are alone, slices of few rows and large ones are sent on by different loops."""
+    nodes = np.zeros(5, dtype=NODE)
+    nodes["left"] = [1, -1, 3, -1, -1]
+    for field, value in change.items():
+        nodes[field][2] = value
+    X = np.repeat([-1.0, 1.0], [n_left, n_right])[:, None]
+    with pytest.raises(ValueError, match="node 2 of tree 0 has children outside the tree, or"):
+        find_leaves(
+            X, nodes.view(np.uint8), np.array([0, 5]), np.zeros((len(X), 1), dtype=np.int32)
+        )
+
+
 @pytest.mark.parametrize("left", [-4, -(2**31), 2**31 - 1])
 def test_leaves_beyond_their_values(left):
     forest = (explored_tree(left=(1, left)).view(np.uint8), np.array([0, 3]))
