@@ -108,7 +108,7 @@ def draw_suite(results: Results, regimes: dict[str, Setting], path: str | os.Pat
     for panel, (regime, setting) in zip(panels.flat, regimes.items(), strict=False):
         scores = MethodScores.of(results, setting, "accuracy")
         _draw_regime(panel, scores, places)
-        sizes = f"{setting.n_labeled} labelled + {setting.n_unlabeled:,} unlabelled"
+        sizes = f"{setting.n_labeled:,} labelled + {setting.n_unlabeled:,} unlabelled"
         panel.set_title(f"{regime}: θ = {setting.percent / 100:g}\n{sizes}", fontsize=10)
         if border is not None:
             panel.axhline(border, color="0.4", lw=1)
