@@ -65,6 +65,7 @@ def test_files_give_the_forest_of_frames(forest, ending, tmp_path):
     assert by_files.forest.fit_findings_ == by_frames.forest.fit_findings_
     assert by_files.coder.to_dict() == by_frames.coder.to_dict()
     pd.testing.assert_frame_equal(by_files.predict(frames[1]), by_frames.predict(frames[1]))
+    assert by_files.fitted_rows.to_dict() == by_frames.fitted_rows.to_dict()
 
 
 @pytest.mark.usefixtures("small_pieces")

@@ -30,6 +30,7 @@ from clusters import (
 from lacforest.cli import _fit_dask, main
 from lacforest.dask import DaskLACForestClassifier
 from lacforest.tabular import TabularModel
+from lacforest.tabular._fitted_rows import FittedRows
 
 pytestmark = late_collection
 
@@ -185,7 +186,9 @@ def check_command(arguments, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert (facts["labelled_rows"], facts["unlabelled_rows"]) == (300, 300)
     assert facts["classes"] == ["x", "y", "z"]
-    scored = TabularModel.load(tmp_path / "model.lac").predict(pd.DataFrame(U, columns=NAMES))
+    model = TabularModel.load(tmp_path / "model.lac")
+    assert model.fitted_rows.to_dict() == FittedRows.of(U, X).to_dict()
+    scored = model.predict(pd.DataFrame(U, columns=NAMES))
     assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
 
 
