@@ -116,9 +116,10 @@ class FittedForest(
 
         The shares of all classes in the batch, "new" among them, are found by maximum likelihood
         from squared votes. Probabilities are adapted to these shares, row by row, if a
-        likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise they
-        stay as they are, and ``adaptation_.is_adapted`` is False. This is for batches of some
-        hundred rows, and for alarms; on a thousand rows or more, fitting again is more accurate. A
+        likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise, and
+        for a batch of fewer than ten rows, they stay as they are, and ``adaptation_.is_adapted`` is
+        False. This is for batches of some hundred rows, and for alarms; on a thousand rows or more,
+        fitting again is more accurate. A
         new class that the forest has not seen is invisible to it: give `groups`.
 
         Parameters
@@ -148,7 +149,7 @@ class FittedForest(
             flagged = np.flatnonzero((votes * factors).argmax(axis=1) == votes.shape[1] - 1)
             rows = take_rows(X_new, flagged)
             is_far = groups.is_far(rows) if len(flagged) else np.zeros(0, dtype=bool)
-        batch = describe_batch(found, before, self.known_classes_, len(votes), level, is_far)
+        batch = describe_batch(found, before, self.known_classes_, level, is_far)
         adapted = copy.copy(self)
         adapted._class_factors, adapted._fitted_shares = factors, before
         adapted.adaptation_ = batch
