@@ -17,6 +17,8 @@ from lacforest.cli._console import Console
 from lacforest.cli._tables import ADVICE
 from lacforest.tabular import TableCoder, TableError, TabularModel
 from lacforest.tabular._fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
+from lacforest.tabular._survey import CoderOptions, check_names
+from lacforest.tabular.errors import Problems
 
 # Seconds until a scheduler must have answered.
 _PATIENCE = 30
@@ -113,16 +115,18 @@ def _read(paths: list[str]) -> Any:
 
 def _feature_names(labeled: Any, unlabeled: Any, given: argparse.Namespace) -> list[str]:
     """Columns of both tables except for the target and those to leave out: all numbers."""
-    if given.target not in labeled.columns:
-        raise TableError(f"{given.labelled[0]} has no column {given.target!r}")
-    names = [name for name in labeled.columns if name not in {given.target, *given.drop}]
-    missing = [name for name in names if name not in unlabeled.columns]
-    if missing:
-        raise TableError(f"{given.unlabeled[0]} lacks columns of the labelled rows: {missing}")
+    problems = Problems()
+    columns, sources = (labeled.columns, unlabeled.columns), (given.labelled[0], given.unlabeled[0])
+    options = CoderOptions(drop=tuple(given.drop), advice=ADVICE)
+    check_names(columns, given.target, sources, options, problems)
+    left_out = {given.target, *given.drop}
+    names = [name for name in labeled.columns if name in unlabeled.columns and name not in left_out]
     text = [name for name in names if labeled.dtypes[name].kind not in "fiub"]
-    if text:
-        raise TableError(
-            f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out by "
-            f"{ADVICE.option('drop', *text)}, or store them as codes"
-        )
+    with problems.collecting():
+        if text:
+            raise TableError(
+                f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out "
+                f"by {ADVICE.option('drop', *text)}, or store them as codes"
+            )
+    problems.raise_if_any()
     return names

@@ -8,7 +8,7 @@ from typing import Any
 
 from lacforest.cli._console import Console
 from lacforest.tabular import TableCoder, TableError, read_table
-from lacforest.tabular.errors import Advice
+from lacforest.tabular.errors import Advice, Problems
 from lacforest.tabular.places import Place, find_places, joint_name
 
 # How messages of a command spell its options.
@@ -26,13 +26,14 @@ def read_tables(
     console: Console, given: argparse.Namespace, groups: Sequence[Sequence[Place]]
 ) -> list[Any]:
     """One frame per group of tables, read by the options of `add_tables`."""
-    frames = []
+    frames, problems = [], Problems()
     for places in groups:
-        with console.activity(f"reading {joint_name(places)}"):
+        with console.activity(f"reading {joint_name(places)}"), problems.collecting():
             frame = read_table(
                 places, text=given.text, missing=given.missing, encoding=given.encoding
             )
-        frames.append(frame)
+            frames.append(frame)
+    problems.raise_if_any()
     return frames
 
 

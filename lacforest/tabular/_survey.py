@@ -19,8 +19,16 @@ from lacforest.tabular._columns import (
 )
 from lacforest.tabular._dates import ELAPSED, HOUR, LENGTH, WEEKDAY, as_stamps, is_span, part_of
 from lacforest.tabular._identifiers import FEW, why_identifier
-from lacforest.tabular.errors import Advice, Problems, TableError, listed
+from lacforest.tabular.errors import (
+    Advice,
+    Problems,
+    TableError,
+    has_no_columns,
+    listed,
+    suggestion,
+)
 from lacforest.tabular.kinds import CONTENTS, Coding, Kind
+from lacforest.tabular.labels import meant_target
 
 Sources = tuple[str, str]
 _MOST_CATEGORIES = 100_000
@@ -290,14 +298,21 @@ def check_names(
     problems: Problems,
 ) -> None:
     """Collect what is wrong with the names of columns of two tables, and with those in options."""
-    advice, both = options.advice, {*columns[0], *columns[1]}
+    advice, both = options.advice, [*dict.fromkeys([*columns[0], *columns[1]])]
+    meant = None
+    if target is not None:
+        meant = meant_target(target, columns[0], {*columns[1], *options.drop})
+        with problems.collecting():
+            if meant != target:
+                raise TableError(has_no_columns(sources[0], [target], columns[0], meant))
     for names, word in ((options.drop, "drop"), (options.text, "text"), (options.use, "use")):
         absent = [name for name in names if name not in both]
         with problems.collecting():
             if absent:
                 raise TableError(
                     f"{advice.option(word, *absent)}: neither {sources[0]} nor {sources[1]} has "
-                    f"such a column; {sources[0]} has {listed(columns[0])}"
+                    f"such a column{suggestion(absent, both)}; {sources[0]} has "
+                    f"{listed(columns[0])}"
                 )
     twice = [name for name in options.use if name in options.drop]
     with problems.collecting():
@@ -307,7 +322,9 @@ def check_names(
                 f"{advice.option('use', *twice)} or {advice.option('drop', *twice)}"
             )
     for here, there in ((0, 1), (1, 0)):
-        unused = {*options.drop, target, *columns[there]}
+        if here == 0 and meant is None and target is not None:
+            continue  # one of the columns that only labelled rows have holds the labels
+        unused = {*options.drop, meant, *columns[there]}
         alone = [name for name in columns[here] if name not in unused]
         with problems.collecting():
             if alone:

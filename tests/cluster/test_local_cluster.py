@@ -205,7 +205,12 @@ def test_the_command_starts_a_cluster(arguments, tmp_path, capsys):
 def test_the_command_says_what_is_wrong_with_folders(client, arguments, tmp_path, capsys):
     address = client.scheduler.address
     assert main([*arguments, address, "--target", "a"]) == 2
-    assert "lacks columns of the labelled rows: ['kind']" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{tmp_path}/known has the column 'kind', but {tmp_path}/deployed does not" in told
+    assert main([*arguments, address, "--target", "kimd", "--drop", "bb"]) == 2
+    told = capsys.readouterr().err
+    assert "known has no column 'kimd' (did you mean 'kind'?); it has 'a', 'b'" in told
+    assert "--drop bb: neither" in told
     pd.DataFrame(U, columns=NAMES).assign(c="much").to_parquet(tmp_path / "deployed" / "2.parquet")
     assert main([*arguments, address]) == 2
     message = "lacforest: partition 2 of X_unlabeled has columns that are not numbers: ['c']"
