@@ -19,7 +19,7 @@ def find_tables(given: argparse.Namespace, *groups: Sequence[str]) -> list[list[
     """The tables of each group of arguments; patterns are expanded, standard input is copied."""
     if sum(words.count("-") for words in groups) > 1:
         raise TableError("standard input (-) can be read only once: use a file for the other table")
-    return [find_places(words, given.format) for words in groups]
+    return [find_places(words, given.format, given.decimal) for words in groups]
 
 
 def read_tables(
