@@ -156,8 +156,8 @@ def _adapt_finding(found: BatchShares) -> Finding:
     p_value = f"p = {found.p_value:.3f}" if found.p_value >= _LEAST_P_VALUE else "p < 0.001"
     if found.is_too_small:
         text = (
-            f"changes nothing: a batch of {counted(found.n_rows, 'row')} is too small to tell other "
-            f"shares from chance, and for any alarm: {FEWEST_ROWS} rows or more are needed"
+            f"changes nothing: a batch of {counted(found.n_rows, 'row')} is too small to tell "
+            f"other shares from chance, and for any alarm: {FEWEST_ROWS} rows or more are needed"
         )
     elif found.have_moved:
         text = f"changes probabilities: the batch has not the shares of the fit ({p_value})"

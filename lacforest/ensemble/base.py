@@ -110,9 +110,7 @@ class BaseLACForest(TakesGapsAndSparse, FittedForest):
         """All of `fit`, on a copy that no other thread sees."""
         reject_dask(self, X=X, y=y, X_unlabeled=X_unlabeled, sample_weight=sample_weight)
         theta = self._check_parameters()
-        rows, labels = check_training_rows(
-            self, X, y, sample_weight, X_unlabeled, control=control
-        )
+        rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled, control=control)
         coded = code_table(rows.table, self.n_jobs, self.max_bins)
         earlier = find_earlier(self, rows, labels, coded) if self.warm_start else None
         entropy = draw_entropy(self.random_state) if earlier is None else earlier.entropy

@@ -190,7 +190,9 @@ class FittedForest(
             Which tree, counted from 0; -1 is the last one.
         """
         names = getattr(self, "feature_names_in_", None)
-        return self.estimators_.one(tree).export_text(names, self.classes_.tolist(), self.categories_)
+        return self.estimators_.one(tree).export_text(
+            names, self.classes_.tolist(), self.categories_
+        )
 
     # ------------------------------------------------------------------ files and tags
 

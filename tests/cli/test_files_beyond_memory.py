@@ -171,7 +171,11 @@ def test_all_problems_of_files_at_once(tmp_path):
     paths = write(tmp_path, "csv", (labelled.rename(columns={"label": "kind"}), deployed))
     with pytest.raises(TableError) as caught:
         fit_files(paths)
-    starts = ["column 'price' of", "column 'empty' of", "has no column 'label' (did you mean 'kind'"]
+    starts = [
+        "column 'price' of",
+        "column 'empty' of",
+        "has no column 'label' (did you mean 'kind'",
+    ]
     starts += ["has the column 'alone'", "column 'few' is of kind"]
     assert len(caught.value.problems) == len(starts)
     for problem, start in zip(caught.value.problems, starts, strict=True):

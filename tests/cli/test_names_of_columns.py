@@ -92,4 +92,7 @@ def test_both_files_are_read_before_problems_are_told(run, folder):
     (folder / "labelled.csv").write_text("x,y\n1\n")
     (folder / "prod.csv").write_text("")
     problems = problems_of(run(*fit_words()))
-    assert [problem.split(",")[0] for problem in problems] == ["- labelled.csv", "- prod.csv is empty"]
+    assert [problem.split(",")[0] for problem in problems] == [
+        "- labelled.csv",
+        "- prod.csv is empty",
+    ]
