@@ -16,9 +16,9 @@ from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
 from lacforest.cli._tables import ADVICE
 from lacforest.tabular import TableCoder, TableError, TabularModel
-from lacforest.tabular._fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
-from lacforest.tabular._survey import CoderOptions, check_names
 from lacforest.tabular.errors import Problems
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
+from lacforest.tabular.options import CoderOptions, check_names
 
 # Seconds until a scheduler must have answered.
 _PATIENCE = 30

@@ -12,10 +12,11 @@ from lacforest._utils.extras import load_extra
 from lacforest._utils.printable import counted
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
-from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
+from lacforest.tabular._survey import check_header, survey
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CODINGS, CONTENTS, Coding, Kind
 from lacforest.tabular.labels import check_labels, meant_target
+from lacforest.tabular.options import CoderOptions, Sources
 
 _VERSION = 3
 # Readers of version 2 do not know native categories.

@@ -15,10 +15,10 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular._survey import CoderOptions, check_names
 from lacforest.tabular.errors import Advice, Problems, TableError
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.labels import check_labels, lacks_label, require_labels
+from lacforest.tabular.options import CoderOptions, check_names
 from lacforest.tabular.places import Place, joint_name
 from lacforest.tabular.reading import iter_table, read_head
 

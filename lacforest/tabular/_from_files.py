@@ -18,8 +18,8 @@ from lacforest._utils.printable import counted
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import TableCoder
 from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first
-from lacforest.tabular._fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
 from lacforest.tabular.errors import TableError
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
 from lacforest.tabular.places import Place
 
 # Interpreter and libraries.

@@ -24,8 +24,8 @@ from lacforest.discovery.files import decode_groups, encode_groups
 from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import CodedTables, TableCoder
-from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
+from lacforest.tabular.fitted_rows import FittedRows
 from lacforest.tabular.labels import check_shares
 from lacforest.tabular.places import Place, TableLike
 from lacforest.tabular.reading import places_of

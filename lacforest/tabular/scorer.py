@@ -15,9 +15,9 @@ from lacforest._model.forest_files import read_attachment
 from lacforest._model.frozen import FrozenForest
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._coder import TableCoder
-from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._plain_forests import coder_of
 from lacforest.tabular.errors import TableError, listed
+from lacforest.tabular.fitted_rows import FittedRows
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, TableLike
 from lacforest.tabular.reading import iter_table, places_of

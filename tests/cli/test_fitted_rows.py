@@ -12,8 +12,8 @@ from two_tables import DEPLOYED, LABELLED, fit_words
 from lacforest import LACForestClassifier
 from lacforest._input.row_fingerprints import row_fingerprints
 from lacforest._model.container import ModelFileError
-from lacforest.tabular import TabularModel, _fitted_rows
-from lacforest.tabular._fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
+from lacforest.tabular import TabularModel, fitted_rows
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
 from lacforest.tabular.scorer import load_scorer
 
 NOTE = "of the rows are unlabelled rows of the fit"
@@ -77,8 +77,8 @@ def test_a_model_of_files_in_chunks_knows_their_rows(run, folder):
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 60])
 @pytest.mark.parametrize("step", [1.0, 0.2])
 def test_marks_do_not_depend_on_the_pieces(monkeypatch, n_parts, step):
-    monkeypatch.setattr(_fitted_rows, "_MOST_MARKS", 64)
-    monkeypatch.setattr(_fitted_rows, "_MOST_LABELED", 50)
+    monkeypatch.setattr(fitted_rows, "_MOST_MARKS", 64)
+    monkeypatch.setattr(fitted_rows, "_MOST_LABELED", 50)
     rng = np.random.default_rng(0)
     X, U = (np.round(rng.normal(size=(300, 2)) / step) for _ in range(2))
     whole = FittedRows.of(U, X)
@@ -108,7 +108,7 @@ def test_rows_that_are_common_are_no_rows_of_the_fit():
 
 
 def test_a_few_marks_tell_about_many_rows(monkeypatch):
-    monkeypatch.setattr(_fitted_rows, "_MOST_MARKS", 64)
+    monkeypatch.setattr(fitted_rows, "_MOST_MARKS", 64)
     rng = np.random.default_rng(0)
     U, others = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
     known = FittedRows.of(U, others)

@@ -30,7 +30,7 @@ from clusters import (
 from lacforest.cli import _fit_dask, main
 from lacforest.dask import DaskLACForestClassifier
 from lacforest.tabular import TabularModel
-from lacforest.tabular._fitted_rows import FittedRows
+from lacforest.tabular.fitted_rows import FittedRows
 
 pytestmark = late_collection
 
