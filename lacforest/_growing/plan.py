@@ -76,9 +76,7 @@ def unlabeled_cap(labeled_rows: float, multiple: float | None) -> int | None:
     return max(1, floor_with_tolerance(multiple * _UNLABELED_PER_LABELED * labeled_rows))
 
 
-def labeled_cap(
-    totals: RowTotals, rate: float, lower: float, multiple: float | None
-) -> int | None:
+def labeled_cap(totals: RowTotals, rate: float, lower: float, multiple: float | None) -> int | None:
     """Most labelled rows of a tree of Step II; None is no limit.
 
     Twice as many as there are known rows among the unlabelled ones if `lower`, the least plausible

@@ -9,9 +9,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lacforest._input.parameters import check_int
 from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.category_sets import set_codes, written_set
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
+from lacforest._utils.printable import counted
 
 _LEAF = -1
 _UNDEFINED = -2
@@ -313,6 +315,16 @@ class TreeViews(Sequence[TreeView]):
         if isinstance(chosen, range):
             return [self[i] for i in chosen]
         return TreeView(self._forest, chosen, self._criterion, self._column_order)
+
+    def one(self, number: int) -> TreeView:
+        """The tree that a user asks for by its number, where a wrong one must be explained."""
+        check_int("tree", number, -len(self))
+        if number >= len(self):
+            raise ValueError(
+                f"tree is {number}, but the forest has {counted(len(self), 'tree')}: count from 0 "
+                f"to {len(self) - 1}"
+            )
+        return self[int(number)]
 
     @property
     def arrays(self) -> ForestArrays:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacforest._utils.findings import Finding
-from lacforest.adaptation.shares import EXPONENT, NEW_ODDS, BatchShares
+from lacforest._utils.printable import counted
+from lacforest.adaptation.shares import EXPONENT, FEWEST_ROWS, NEW_ODDS, BatchShares
 
 # Smaller moves than these raise no alarm, however sure they are.
 _THETA_MOVE = 0.05
 _SHARES_MOVE = 0.15
 _FAR_SHARE = 0.2
-_FEWEST_FLAGGED = 10
 _LEAST_SHARE = 1e-4
 _NAMED_CLASSES = 3
 _LEAST_P_VALUE = 1e-3
@@ -31,6 +31,7 @@ class Adaptation:
     theta : float
         Share of new rows in the batch.
     theta_interval : tuple of float
+        All of [0, 1] where the batch has fewer than ten rows, as `known_shares_interval`.
     theta_before : float
         Share of new rows in the fit.
     known_classes : ndarray of shape (n_known,)
@@ -41,7 +42,8 @@ class Adaptation:
     p_value : float
         Of the claim that batch and fit have the same shares.
     is_adapted : bool
-        Whether that claim was rejected (p < 0.05). If not, probabilities stay those of the fit.
+        Whether that claim was rejected (p < 0.05, and ten rows or more). If not, probabilities stay
+        those of the fit.
     far_share : float or None
         Share of the rows called new that are out of reach of every group found so far; None where
         no groups were given.
@@ -75,7 +77,6 @@ def describe_batch(
     found: BatchShares,
     before: NDArray[np.float64],
     known_classes: NDArray[Any],
-    n_rows: int,
     level: float,
     is_far: NDArray[np.bool_] | None,
 ) -> Adaptation:
@@ -87,8 +88,6 @@ def describe_batch(
     before : ndarray of shape (n_known + 1,)
         Shares of all classes in the fit, the new one last.
     known_classes : ndarray of shape (n_known,)
-    n_rows : int
-        Rows of the batch.
     level : float
         Of the intervals.
     is_far : ndarray of bool or None
@@ -108,7 +107,7 @@ def describe_batch(
         far_share = float(is_far.mean()) if len(is_far) else 0.0
         findings.append(_far_finding(is_far))
     return Adaptation(
-        n_rows=n_rows,
+        n_rows=found.n_rows,
         theta=theta,
         theta_interval=interval,
         theta_before=theta_before,
@@ -155,7 +154,12 @@ def _shares_finding(
 
 def _adapt_finding(found: BatchShares) -> Finding:
     p_value = f"p = {found.p_value:.3f}" if found.p_value >= _LEAST_P_VALUE else "p < 0.001"
-    if found.have_moved:
+    if found.is_too_small:
+        text = (
+            f"changes nothing: a batch of {counted(found.n_rows, 'row')} is too small to tell "
+            f"other shares from chance, and for any alarm: {FEWEST_ROWS} rows or more are needed"
+        )
+    elif found.have_moved:
         text = f"changes probabilities: the batch has not the shares of the fit ({p_value})"
     else:
         text = f"changes nothing: the batch may have the shares of the fit ({p_value})"
@@ -165,7 +169,7 @@ def _adapt_finding(found: BatchShares) -> Finding:
 def _far_finding(is_far: NDArray[np.bool_]) -> Finding:
     n_far, n_flagged = int(is_far.sum()), len(is_far)
     text = f"{n_far} of {n_flagged} rows called new are far from every group found so far"
-    is_many = n_flagged >= _FEWEST_FLAGGED and n_far > _FAR_SHARE * n_flagged
+    is_many = n_flagged >= FEWEST_ROWS and n_far > _FAR_SHARE * n_flagged
     if is_many:
         text += ": another new class may have appeared"
     return Finding("groups", "caution" if is_many else "ok", text)

@@ -23,6 +23,8 @@ _RESAMPLES = 60
 _ALLOWANCE = 0.02
 # Share of batches with the shares of the fit that are found to have others, at most.
 _FALSE_ALARMS = 0.05
+# Rows below which a batch tells nothing for sure: resampling one row gives this row each time.
+FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -36,19 +38,32 @@ class BatchShares:
         The same for batches drawn from this one with replacement.
     p_value : float
         Of the claim that batch and fit have the same shares.
+    n_rows : int
+        Rows of the batch.
     """
 
     shares: NDArray[np.float64]
     resampled: NDArray[np.float64]
     p_value: float
+    n_rows: int
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether the batch has too few rows for any claim about it."""
+        return self.n_rows < FEWEST_ROWS
 
     @property
     def have_moved(self) -> bool:
         """Whether the shares of the fit do not explain the batch."""
-        return self.p_value < _FALSE_ALARMS
+        return self.p_value < _FALSE_ALARMS and not self.is_too_small
 
     def theta_interval(self, level: float) -> tuple[float, float]:
-        """Interval of the share of new rows, by resampling, with an allowance of 0.02."""
+        """Interval of the share of new rows, by resampling, with an allowance of 0.02.
+
+        Of a batch that is too small, all of [0, 1].
+        """
+        if self.is_too_small:
+            return 0.0, 1.0
         low, high = np.quantile(self.resampled[:, -1], _tails(level))
         theta = float(self.shares[-1])
         low, high = min(float(low), theta) - _ALLOWANCE, max(float(high), theta) + _ALLOWANCE
@@ -60,7 +75,9 @@ class BatchShares:
         return _among_known(self.shares)
 
     def known_shares_interval(self, level: float) -> NDArray[np.float64]:
-        """Intervals of `known_shares`, one line per class."""
+        """Intervals of `known_shares`, one line per class, found like `theta_interval`."""
+        if self.is_too_small:
+            return np.tile([0.0, 1.0], (len(self.shares) - 1, 1))
         ends = np.quantile(_among_known(self.resampled), _tails(level), axis=0)
         point = self.known_shares
         return np.column_stack([np.minimum(ends[0], point), np.maximum(ends[1], point)])
@@ -114,7 +131,7 @@ def estimate_shares(
         n_rows, np.full(n_rows, 1.0 / n_rows), size=_RESAMPLES
     )
     resampled = _maximise(ratio, drawn / n_rows, shares)
-    return BatchShares(shares, resampled, _compare(ratio, shares, prior, n_fitted))
+    return BatchShares(shares, resampled, _compare(ratio, shares, prior, n_fitted), n_rows)
 
 
 def _compare(

@@ -55,6 +55,12 @@ def add_reading(parser: Any) -> None:
     """How tables are read."""
     add_encoding(parser)
     parser.add_argument(
+        "--decimal",
+        choices=(".", ","),
+        default=".",
+        help="what separates the decimals of numbers in CSV files (default: a point)",
+    )
+    parser.add_argument(
         "--format",
         default="csv",
         metavar="SUFFIX",

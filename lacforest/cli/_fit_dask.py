@@ -6,13 +6,19 @@ import argparse
 import logging
 from collections import Counter
 from contextlib import ExitStack
+from functools import reduce
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lacforest._utils.extras import load_extra
 from lacforest.cli._console import Console
 from lacforest.cli._tables import ADVICE
 from lacforest.tabular import TableCoder, TableError, TabularModel
+from lacforest.tabular.errors import Problems
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
+from lacforest.tabular.options import CoderOptions, check_names
 
 # Seconds until a scheduler must have answered.
 _PATIENCE = 30
@@ -58,11 +64,33 @@ def fit_folders(
                 raise TableError(str(error)) from error
         predicted = forest.predict(unlabeled[names]).value_counts().compute()
         n_labeled = int(labeled.shape[0].compute())
+        fitted_rows = _fitted_rows(labeled[names], unlabeled[names])
     local = forest.to_local()
     del local.feature_names_in_  # the coder has the names
     model = TabularModel(local, TableCoder.of_numbers(names))
-    model.target = given.target
+    model.target, model.fitted_rows = given.target, fitted_rows
     return model, n_labeled, Counter(predicted.to_dict())
+
+
+def _fitted_rows(labeled: Any, unlabeled: Any) -> FittedRows:
+    """By which rows of the fit are recognised, from sketches that the workers make of partitions.
+
+    Partitions that workers read stay there; a sketch takes at most 64 kB.
+    """
+    dask = load_extra("dask", "dask")
+    parts = dask.compute(*map(dask.delayed(_sketch_labeled), labeled.to_delayed()))
+    known = reduce(LabeledSketch.merge, parts)
+    sketch, shared = dask.delayed(_sketch_unlabeled), dask.delayed(known)
+    others = dask.compute(*(sketch(frame, shared) for frame in unlabeled.to_delayed()))
+    return FittedRows.of_sketches(known, reduce(UnlabeledSketch.merge, others))
+
+
+def _sketch_labeled(frame: Any) -> LabeledSketch:
+    return LabeledSketch.of(frame.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _sketch_unlabeled(frame: Any, known: LabeledSketch) -> UnlabeledSketch:
+    return UnlabeledSketch.of(frame.to_numpy(dtype=np.float64, na_value=np.nan), known)
 
 
 def _connect(distributed: Any, address: str) -> Any:
@@ -87,16 +115,18 @@ def _read(paths: list[str]) -> Any:
 
 def _feature_names(labeled: Any, unlabeled: Any, given: argparse.Namespace) -> list[str]:
     """Columns of both tables except for the target and those to leave out: all numbers."""
-    if given.target not in labeled.columns:
-        raise TableError(f"{given.labelled[0]} has no column {given.target!r}")
-    names = [name for name in labeled.columns if name not in {given.target, *given.drop}]
-    missing = [name for name in names if name not in unlabeled.columns]
-    if missing:
-        raise TableError(f"{given.unlabeled[0]} lacks columns of the labelled rows: {missing}")
+    problems = Problems()
+    columns, sources = (labeled.columns, unlabeled.columns), (given.labelled[0], given.unlabeled[0])
+    options = CoderOptions(drop=tuple(given.drop), advice=ADVICE)
+    check_names(columns, given.target, sources, options, problems)
+    left_out = {given.target, *given.drop}
+    names = [name for name in labeled.columns if name in unlabeled.columns and name not in left_out]
     text = [name for name in names if labeled.dtypes[name].kind not in "fiub"]
-    if text:
-        raise TableError(
-            f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out by "
-            f"{ADVICE.option('drop', *text)}, or store them as codes"
-        )
+    with problems.collecting():
+        if text:
+            raise TableError(
+                f"columns are not numbers: {text}. Fits on Dask take numbers only: leave these out "
+                f"by {ADVICE.option('drop', *text)}, or store them as codes"
+            )
+    problems.raise_if_any()
     return names

@@ -62,7 +62,7 @@ def add_to(commands: Any) -> None:
     )
     add("--model", type=Path, metavar="FILE", help="the model that called the rows new")
     _arguments.add_jobs(parser)
-    _arguments.add_reading(parser)
+    _arguments.add_encoding(parser)
     _arguments.add_common(parser)
     parser.set_defaults(run=run)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lacforest.cli._console import Console
 from lacforest.tabular import TableCoder, TableError, read_table
-from lacforest.tabular.errors import Advice
+from lacforest.tabular.errors import Advice, Problems
 from lacforest.tabular.places import Place, find_places, joint_name
 
 # How messages of a command spell its options.
@@ -19,20 +19,21 @@ def find_tables(given: argparse.Namespace, *groups: Sequence[str]) -> list[list[
     """The tables of each group of arguments; patterns are expanded, standard input is copied."""
     if sum(words.count("-") for words in groups) > 1:
         raise TableError("standard input (-) can be read only once: use a file for the other table")
-    return [find_places(words, given.format) for words in groups]
+    return [find_places(words, given.format, given.decimal) for words in groups]
 
 
 def read_tables(
     console: Console, given: argparse.Namespace, groups: Sequence[Sequence[Place]]
 ) -> list[Any]:
     """One frame per group of tables, read by the options of `add_tables`."""
-    frames = []
+    frames, problems = [], Problems()
     for places in groups:
-        with console.activity(f"reading {joint_name(places)}"):
+        with console.activity(f"reading {joint_name(places)}"), problems.collecting():
             frame = read_table(
                 places, text=given.text, missing=given.missing, encoding=given.encoding
             )
-        frames.append(frame)
+            frames.append(frame)
+    problems.raise_if_any()
     return frames
 
 

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from lacforest._contract.classifier import keyword_only_fit
 from lacforest._growing.plan import draw_entropy
 from lacforest._input.parameters import MOST_BINS, check_int, is_int
+from lacforest._utils.one_state import of_one_state, replaced_at_once
 from lacforest._utils.progress import Watcher, watching
-from lacforest._utils.rollback import unchanged_on_failure
 from lacforest.dask.cluster import DaskEngine
 from lacforest.dask.collections import is_collection, list_parts, predict_lazily
 from lacforest.dask.engine import Engine
@@ -66,14 +66,14 @@ class _DaskForest(BaseLACForest):
         -------
         self
         """
-        with unchanged_on_failure(self):
-            theta = self._check_distributed()
+        with replaced_at_once(self) as fitted:
+            theta = fitted._check_distributed()
             parts, n_features, names = list_parts(
                 X, y, X_unlabeled, sample_weight, self._local.__name__
             )
             progress = watching(_printer()) if self.verbose > 0 else nullcontext()
             with progress, DaskEngine(self.client) as engine:
-                self._fit_parts(engine, parts, n_features, names, theta)
+                fitted._fit_parts(engine, parts, n_features, names, theta)
         return self
 
     def _check_distributed(self) -> Any:
@@ -127,26 +127,28 @@ class _DaskForest(BaseLACForest):
         if not is_collection(X):
             return super().predict(X)
         local = self.to_local()
-        return predict_lazily(local, X, _predict, self.classes_[:0], None)
+        return predict_lazily(local, X, _predict, local.classes_[:0], None)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of `classes_`; lazy if X is a dask collection."""
         if not is_collection(X):
             return super().predict_proba(X)
         local = self.to_local()
-        nothing = np.zeros((0, len(self.classes_)))
-        return predict_lazily(local, X, _predict_proba, nothing, self.classes_.tolist())
+        nothing = np.zeros((0, len(local.classes_)))
+        return predict_lazily(local, X, _predict_proba, nothing, local.classes_.tolist())
 
     def novelty_score(self, X: Any, stage: Literal["final", "exploration"] = "final") -> Any:
         """How new each row looks, in [0, 1]; lazy if X is a dask collection."""
         if not is_collection(X):
             return super().novelty_score(X, stage)
-        self._check_has_new_class()
+        local = self.to_local()
+        local._check_has_new_class()
         method = _final_score if stage == "final" else _exploration_score
-        return predict_lazily(self.to_local(), X, method, np.zeros(0), None)
+        return predict_lazily(local, X, method, np.zeros(0), None)
 
     # ------------------------------------------------------------------ the local forest
 
+    @of_one_state
     def to_local(self) -> Any:
         """The same fitted forest as an ordinary estimator, independent of Dask."""
         check_is_fitted(self)

@@ -36,7 +36,7 @@ from lacforest._input.tables import TakesGapsAndSparse, reject_dask
 from lacforest._input.training_data import RowTotals, TrainingRows, check_training_rows
 from lacforest._utils.callbacks import report_to_callbacks
 from lacforest._utils.classes import Labels
-from lacforest._utils.rollback import unchanged_on_failure
+from lacforest._utils.one_state import replaced_at_once
 from lacforest._utils.user_warnings import warn_user
 from lacforest.ensemble.fitted import FittedForest
 from lacforest.ensemble.warm_start import EarlierFit, find_earlier, remember
@@ -102,32 +102,34 @@ class BaseLACForest(TakesGapsAndSparse, FittedForest):
         -------
         self
         """
-        with unchanged_on_failure(self):
-            reject_dask(self, X=X, y=y, X_unlabeled=X_unlabeled, sample_weight=sample_weight)
-            theta = self._check_parameters()
-            rows, labels = check_training_rows(
-                self, X, y, sample_weight, X_unlabeled, control=control
-            )
-            coded = code_table(rows.table, self.n_jobs, self.max_bins)
-            earlier = find_earlier(self, rows, labels, coded) if self.warm_start else None
-            entropy = draw_entropy(self.random_state) if earlier is None else earlier.entropy
-            deployment = None
-            if earlier is not None:
-                deployment = earlier.deployment_of(rows)
-            elif rows.n_unlabeled > 0:
-                deployment = find_deployment(
-                    theta, self.known_shares, rows, labels.known, coded, entropy, self.n_jobs
-                )
-            weighted = rows if deployment is None else deployment.rows
-            grower = Grower(weighted, coded, self.n_jobs, self.verbose)
-            plan, grown = self._grow(grower, labels, deployment, entropy, earlier)
-            if earlier is not None:
-                self._earlier = replace(earlier, grown=grown)
-            elif self.warm_start:
-                self._earlier = remember(self, rows, labels, coded, entropy, deployment, grown)
-            if self.oob_score:
-                self._judge_out_of_bag(plan, weighted)
+        with replaced_at_once(self) as fitted:
+            fitted._fit(X, y, X_unlabeled, sample_weight, control)
         return self
+
+    def _fit(self, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any, control: Any) -> None:
+        """All of `fit`, on a copy that no other thread sees."""
+        reject_dask(self, X=X, y=y, X_unlabeled=X_unlabeled, sample_weight=sample_weight)
+        theta = self._check_parameters()
+        rows, labels = check_training_rows(self, X, y, sample_weight, X_unlabeled, control=control)
+        coded = code_table(rows.table, self.n_jobs, self.max_bins)
+        earlier = find_earlier(self, rows, labels, coded) if self.warm_start else None
+        entropy = draw_entropy(self.random_state) if earlier is None else earlier.entropy
+        deployment = None
+        if earlier is not None:
+            deployment = earlier.deployment_of(rows)
+        elif rows.n_unlabeled > 0:
+            deployment = find_deployment(
+                theta, self.known_shares, rows, labels.known, coded, entropy, self.n_jobs
+            )
+        weighted = rows if deployment is None else deployment.rows
+        grower = Grower(weighted, coded, self.n_jobs, self.verbose)
+        plan, grown = self._grow(grower, labels, deployment, entropy, earlier)
+        if earlier is not None:
+            self._earlier = replace(earlier, grown=grown)
+        elif self.warm_start:
+            self._earlier = remember(self, rows, labels, coded, entropy, deployment, grown)
+        if self.oob_score:
+            self._judge_out_of_bag(plan, weighted)
 
     def _grow(
         self,

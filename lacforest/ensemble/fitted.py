@@ -21,6 +21,7 @@ from lacforest._model.frozen import FrozenTrees
 from lacforest._model.tree_view import TreeViews
 from lacforest._utils.callbacks import CallbackSupport
 from lacforest._utils.frames import take_rows
+from lacforest._utils.one_state import of_one_state, one_state
 from lacforest.adaptation.batch import Adaptation, class_factors, describe_batch
 from lacforest.adaptation.shares import estimate_shares
 from lacforest.ensemble.categories import CategorySupport
@@ -36,6 +37,11 @@ class FittedForest(
 
     # ------------------------------------------------------------------ prediction
 
+    predict = of_one_state(ProbabilisticClassifierMixin.predict)
+    predict_proba = of_one_state(ProbabilisticClassifierMixin.predict_proba)
+    predict_log_proba = of_one_state(ProbabilisticClassifierMixin.predict_log_proba)
+
+    @of_one_state
     def novelty_score(
         self, X: ArrayLike, stage: Literal["final", "exploration"] = "final"
     ) -> NDArray[np.float64]:
@@ -60,6 +66,7 @@ class FittedForest(
         table = check_prediction_table(self, X)
         return self._step_one_arrays.exploration_scores(table, self.n_jobs)
 
+    @of_one_state
     def apply(self, X: ArrayLike) -> NDArray[np.int32]:
         """Leaf of each row in each tree, numbered within the tree.
 
@@ -70,6 +77,7 @@ class FittedForest(
         check_is_fitted(self)
         return self._forest.leaves(check_prediction_table(self, X), self.n_jobs)
 
+    @of_one_state
     def decision_path(self, X: ArrayLike) -> tuple[Any, NDArray[np.int64]]:
         """Nodes that each row passes, over all trees.
 
@@ -111,14 +119,16 @@ class FittedForest(
 
     # ------------------------------------------------------------------ another batch
 
+    @of_one_state
     def adapt(self, X_new: ArrayLike, *, groups: Any = None, level: float = 0.9) -> Self:
         """A copy of this forest for a batch with other shares of classes; the trees are the same.
 
         The shares of all classes in the batch, "new" among them, are found by maximum likelihood
         from squared votes. Probabilities are adapted to these shares, row by row, if a
-        likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise they
-        stay as they are, and ``adaptation_.is_adapted`` is False. This is for batches of some
-        hundred rows, and for alarms; on a thousand rows or more, fitting again is more accurate. A
+        likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise, and
+        for a batch of fewer than ten rows, they stay as they are, and ``adaptation_.is_adapted`` is
+        False. This is for batches of some hundred rows, and for alarms; on a thousand rows or more,
+        fitting again is more accurate. A
         new class that the forest has not seen is invisible to it: give `groups`.
 
         Parameters
@@ -148,7 +158,7 @@ class FittedForest(
             flagged = np.flatnonzero((votes * factors).argmax(axis=1) == votes.shape[1] - 1)
             rows = take_rows(X_new, flagged)
             is_far = groups.is_far(rows) if len(flagged) else np.zeros(0, dtype=bool)
-        batch = describe_batch(found, before, self.known_classes_, len(votes), level, is_far)
+        batch = describe_batch(found, before, self.known_classes_, level, is_far)
         adapted = copy.copy(self)
         adapted._class_factors, adapted._fitted_shares = factors, before
         adapted.adaptation_ = batch
@@ -168,21 +178,25 @@ class FittedForest(
     def estimators_(self) -> TreeViews:
         """The trees, read-only, with arrays named as in scikit-learn."""
         check_is_fitted(self)
-        return self._tree_views()
+        return one_state(self)._tree_views()
 
+    @of_one_state
     def export_text(self, tree: int = 0) -> str:
         """Text of one tree, each node marked I or II by the step that made it.
 
         Parameters
         ----------
         tree : int, default=0
-            Which tree.
+            Which tree, counted from 0; -1 is the last one.
         """
         names = getattr(self, "feature_names_in_", None)
-        return self.estimators_[tree].export_text(names, self.classes_.tolist(), self.categories_)
+        return self.estimators_.one(tree).export_text(
+            names, self.classes_.tolist(), self.categories_
+        )
 
     # ------------------------------------------------------------------ files and tags
 
+    @of_one_state
     def save(self, path: str | os.PathLike[str], compress: bool = True) -> None:
         """Write the fitted forest to a file without pickle; an old file is replaced whole.
 

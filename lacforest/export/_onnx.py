@@ -143,11 +143,16 @@ def _label_tensor(onnx: Any, classes: NDArray[Any]) -> Any:
     if classes.dtype.kind in "UO":
         if not all(isinstance(label, str) for label in classes.tolist()):
             raise TypeError(
-                "ONNX has no type for labels of different types: fit on labels that are all text "
-                f"or all numbers; these are {classes.tolist()}"
+                "ONNX has no type for labels of different types: fit on labels that are all text, "
+                f"all numbers or all booleans; these are {classes.tolist()}"
             )
         text = [label.encode() for label in classes.tolist()]
         return onnx.helper.make_tensor("labels", onnx.TensorProto.STRING, [len(text)], text)
+    if classes.dtype.kind not in "iufb":
+        raise TypeError(
+            f"ONNX has no type for labels of type {classes.dtype}: fit on text, numbers or "
+            "booleans, for instance on y.astype(str)"
+        )
     if classes.dtype.kind in "iu":
         if classes[-1] <= np.iinfo(np.int64).max:  # else uint64, as classes are sorted
             classes = classes.astype(np.int64)

@@ -108,11 +108,7 @@ def plot_tree(
 
 
 def _one_tree(forest: Any, tree: int) -> TreeView:
-    trees = find_trees(forest)
-    check_int("tree", tree, -len(trees))
-    if tree >= len(trees):
-        raise ValueError(f"tree is {tree}, but the forest has {len(trees)}: count from 0")
-    return trees[int(tree)]
+    return find_trees(forest).one(tree)
 
 
 def _shown_nodes(view: TreeView, deepest: int) -> list[int]:

@@ -12,10 +12,11 @@ from lacforest._utils.extras import load_extra
 from lacforest._utils.printable import counted
 from lacforest.tabular._columns import Column, present
 from lacforest.tabular._dates import ELAPSED, PARTS
-from lacforest.tabular._survey import CoderOptions, Sources, check_header, survey
+from lacforest.tabular._survey import check_header, survey
 from lacforest.tabular.errors import Advice, Problems, TableError, listed
 from lacforest.tabular.kinds import CODINGS, CONTENTS, Coding, Kind
-from lacforest.tabular.labels import check_labels, check_target
+from lacforest.tabular.labels import check_labels, meant_target
+from lacforest.tabular.options import CoderOptions, Sources
 
 _VERSION = 3
 # Readers of version 2 do not know native categories.
@@ -217,10 +218,11 @@ class TableCoder:
         """
         for frame, source in zip((labeled, unlabeled), sources, strict=True):
             check_header(frame, source)
-        check_target(labeled, target, sources[0])
         problems = Problems()
+        meant = meant_target(target, labeled.columns, {*unlabeled.columns, *self.options.drop})
         with problems.collecting():
-            y = check_labels(labeled, target, sources[0])
+            if meant is not None:
+                y = check_labels(labeled, meant, sources[0])
         with problems.collecting():
             if len(unlabeled) < 2:
                 raise TableError(

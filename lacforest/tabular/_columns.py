@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
@@ -31,6 +32,7 @@ _GROUPED = "|".join(
 )
 _CURRENCY = "[$\u00a3\u00a5\u20ac]?"
 _WRITTEN = rf"\s*[-+]?{_CURRENCY}{_SPACE}[-+]?(?:{_GROUPED}){_SPACE}[%$\u00a3\u00a5\u20ac]?\s*"
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 # Texts that show whether a column holds such numbers.
 _FIRST_TEXTS = 100
 
@@ -104,8 +106,11 @@ def _kind_of_text(
     if written.any():
         written = others.str.fullmatch(_WRITTEN)
         if 2 * (numbers.sum() + written.sum()) > len(values):
+            example = str(others[written].iloc[0])
+            is_comma = advice.is_command and _DECIMAL_COMMA.fullmatch(example)
+            comma = "use --decimal , if all are written so in a CSV file, " if is_comma else ""
             raise TableError(
-                f"{where} contains numbers written like {others[written].iloc[0]!r}: write them "
+                f"{where} contains numbers written like {example!r}: {comma}write them "
                 "with a decimal point, without separators and signs of currency or percent "
                 f"(1234.5), or use {advice.option('text', name)} or {advice.option('drop', name)}"
             )

@@ -84,7 +84,7 @@ class CsvFile:
         for field in table.schema:
             if arrow.types.is_binary(field.type):  # text that is not UTF-8
                 raise TableError(*self._faults({}) or [self._refused("it is not UTF-8 text")])
-        return table
+        return self._refuse_points(table, text)
 
     def head(self, text: Collection[str]) -> Any:
         """The first megabytes as an Arrow table; columns in `text` are read as text."""
@@ -92,7 +92,7 @@ class CsvFile:
         types = {name: arrow.string() for name in text}
         with self._open_for_arrow({}) as file:
             for batch in arrow_csv.open_csv(file, **self._options(types, None)):
-                return arrow.Table.from_batches([batch])
+                return self._refuse_points(arrow.Table.from_batches([batch]), text)
         raise TableError(f"{self._place} has no rows")
 
     def batches(self, kinds: Mapping[str, Kind]) -> Iterator[Any]:
@@ -118,6 +118,7 @@ class CsvFile:
                 include_columns=columns,
                 null_values=self._missing,
                 strings_can_be_null=True,
+                decimal_point=self._place.decimal,
             ),
         }
 
@@ -235,11 +236,43 @@ class CsvFile:
             return True
         if kind == "boolean":
             return value.strip() in TRUTH
-        try:
-            float(value)
-        except ValueError:
-            return False
-        return True
+        return self._is_number(value)
+
+    def _is_number(self, value: str) -> bool:
+        if self._place.decimal == ",":
+            value = "none" if "." in value else value.replace(",", ".")
+        return _is_float(value)
+
+    def _refuse_points(self, table: Any, text: Collection[str]) -> Any:
+        """The table, unless a column of it holds numbers with points, as of thousands.
+
+        Where decimals are separated by commas Arrow takes them for text, and others would read
+        1.500 as one and a half.
+        """
+        if self._place.decimal == ".":
+            return table
+        arrow, problems = load_extra("pyarrow"), []
+        for field in table.schema:
+            if arrow.types.is_string(field.type) and field.name not in text:
+                values = table[field.name].drop_null().to_pylist()
+                if values and all(map(_is_float, values)):
+                    example = next((value for value in values if "." in value), values[0])
+                    problems.append(
+                        f"column {field.name!r} of {self._place} contains numbers such as "
+                        f"{example!r}, but decimals are to be separated by commas: remove points "
+                        "between thousands, or read the column as text"
+                    )
+        if problems:
+            raise TableError(*problems)
+        return table
+
+
+def _is_float(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _checked_encoding(encoding: str) -> str:

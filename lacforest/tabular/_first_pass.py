@@ -15,10 +15,10 @@ from lacforest._tree.bins import few_distinct
 from lacforest._tree.row_hash import row_words
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._columns import find_kind, is_number, present
-from lacforest.tabular._survey import CoderOptions, check_names
-from lacforest.tabular.errors import Advice, Problems, TableError, listed
+from lacforest.tabular.errors import Advice, Problems, TableError
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.labels import check_labels, lacks_label, require_labels
+from lacforest.tabular.options import CoderOptions, check_names
 from lacforest.tabular.places import Place, joint_name
 from lacforest.tabular.reading import iter_table, read_head
 
@@ -152,11 +152,6 @@ def check_files(
     for file in (labeled, unlabeled):
         with problems.collecting():
             file.problems.raise_if_any()
-    with problems.collecting():
-        if target not in labeled.columns:
-            raise TableError(
-                f"{labeled.name} has no column {target!r}; it has {listed(labeled.columns)}"
-            )
     columns, names = (labeled.columns, unlabeled.columns), (labeled.name, unlabeled.name)
     check_names(columns, target, names, wanted, problems)
     for name, kind in labeled.kinds.items():

@@ -19,6 +19,7 @@ from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import TableCoder
 from lacforest.tabular._first_pass import FileOptions, FirstPass, TableFile, read_first
 from lacforest.tabular.errors import TableError
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
 from lacforest.tabular.places import Place
 
 # Interpreter and libraries.
@@ -79,8 +80,10 @@ def coded_files(
     max_memory: int,
     folder: str | os.PathLike[str] | None = None,
     encoding: str = "utf-8",
-) -> Iterator[StackedSource]:
+) -> Iterator[tuple[StackedSource, FittedRows]]:
     """Fit the coder, and hold the rows of both files as codes while the context lasts.
+
+    What recognises the unlabelled rows later comes with them.
 
     Parameters
     ----------
@@ -119,14 +122,19 @@ def coded_files(
     try:
         has_missing = np.zeros(len(bins), dtype=bool)
         codes, first = np.full(found.n_labeled, -1), 0
+        known_rows, other_rows = LabeledSketch(), UnlabeledSketch()
         for own, n_own in ((labeled, found.n_labeled), (unlabeled, found.n_unlabeled)):
             end = first + n_own
             for name, piece in own.pieces(without=[target] if own is unlabeled else []):
                 if first + len(piece) > end:
                     raise _changed(own.name, n_own)
+                X = coder.encode(piece, source=name)
                 if own is labeled:
                     codes[first : first + len(piece)] = found.labels.of(piece)
-                has_missing |= file.write(first, coder.encode(piece, source=name), bins)
+                    known_rows = known_rows.merge(LabeledSketch.of(X))
+                else:
+                    other_rows = other_rows.merge(UnlabeledSketch.of(X, known_rows))
+                has_missing |= file.write(first, X, bins)
                 first += len(piece)
             if first != end:
                 raise _changed(own.name, n_own)
@@ -136,7 +144,8 @@ def coded_files(
         # Codes of one byte hold no more categories; columns with more are cut as numbers.
         n_categories = [n if n <= MOST_BINS else 0 for n in coder.n_categories]
         table = StoredTable(file.codes, bins, has_missing.tolist(), tuple(n_categories))
-        yield StackedSource(table, known, codes, coder.feature_names)
+        source = StackedSource(table, known, codes, coder.feature_names)
+        yield source, FittedRows.of_sketches(known_rows, other_rows)
     finally:
         file.close()
 

@@ -24,8 +24,8 @@ from lacforest.discovery.files import decode_groups, encode_groups
 from lacforest.ensemble import LACForestClassifier
 from lacforest.ensemble.base import BaseLACForest
 from lacforest.tabular._coder import CodedTables, TableCoder
-from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._from_files import coded_files, fit_source, set_categories
+from lacforest.tabular.fitted_rows import FittedRows
 from lacforest.tabular.labels import check_shares
 from lacforest.tabular.places import Place, TableLike
 from lacforest.tabular.reading import places_of
@@ -60,7 +60,7 @@ class TabularModel(TableScorer):
     notes : list of str
         Notes for the user about the columns.
     fitted_rows : FittedRows or None
-        By which the unlabelled rows of the fit are recognised; None after `fit_files`.
+        By which the unlabelled rows of the fit are recognised; None in files of earlier versions.
 
     Examples
     --------
@@ -164,15 +164,20 @@ class TabularModel(TableScorer):
             found.unlabeled_scores()
             self.forest = found.estimator_
         del self.forest.feature_names_in_
-        self._keep(coder, target, found)
-        self.fitted_rows = FittedRows.of(tables.X_unlabeled, tables.X)
+        self._keep(coder, target, found, FittedRows.of(tables.X_unlabeled, tables.X))
         return tables
 
-    def _keep(self, coder: TableCoder, target: str, calibrator: NoveltyCalibrator | None) -> None:
+    def _keep(
+        self,
+        coder: TableCoder,
+        target: str,
+        calibrator: NoveltyCalibrator | None,
+        fitted_rows: FittedRows,
+    ) -> None:
         """Store what belongs to a forest that was fitted just now; groups were of another one."""
         self.coder, self.target, self.notes = coder, target, coder.notes_
         self.calibrator, self.groups, self.version = calibrator, None, __version__
-        self.fitted_rows = None
+        self.fitted_rows = fitted_rows
 
     def fit_files(
         self,
@@ -222,10 +227,13 @@ class TabularModel(TableScorer):
         check_int("max_memory", max_memory, 1)
         coder = copy.copy(self.coder)  # keep the old one if the fit fails
         places = places_of(labeled), places_of(unlabeled)
-        with coded_files(coder, places, target, max_memory, folder, encoding) as source:
+        with coded_files(coder, places, target, max_memory, folder, encoding) as (
+            source,
+            fitted_rows,
+        ):
             set_categories(self.forest, coder)
             fit_source(self.forest, source, max_memory)
-        self._keep(coder, target, None)
+        self._keep(coder, target, None, fitted_rows)
         return self
 
     def _require_fit(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,29 +18,20 @@ from lacforest.tabular._columns import (
 )
 from lacforest.tabular._dates import ELAPSED, HOUR, LENGTH, WEEKDAY, as_stamps, is_span, part_of
 from lacforest.tabular._identifiers import FEW, why_identifier
-from lacforest.tabular.errors import Advice, Problems, TableError, listed
-from lacforest.tabular.kinds import CONTENTS, Coding, Kind
+from lacforest.tabular.errors import (
+    Problems,
+    TableError,
+    listed,
+)
+from lacforest.tabular.kinds import CONTENTS, Kind
+from lacforest.tabular.options import CoderOptions, Sources, check_names
 
-Sources = tuple[str, str]
 _MOST_CATEGORIES = 100_000
 # Features of one column that is coded one-hot.
 # Rows per category from which sets were no worse than ordinal codes; with 2 rows per category they
 # were far worse, see docs/guide/categories.rst.
 _ROWS_PER_CATEGORY = 20
 _MOST_FEATURES = 256
-
-
-@dataclass(frozen=True)
-class CoderOptions:
-    """What the user wants of the columns; see `TableCoder`."""
-
-    categories: Coding = "native"
-    drop: tuple[str, ...] = ()
-    text: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    use: tuple[str, ...] = ()
-    dates: bool = False
-    advice: Advice = field(default_factory=Advice)
 
 
 @dataclass
@@ -280,39 +270,3 @@ def check_header(frame: Any, source: str) -> None:
     strange = [name for name in frame.columns if not isinstance(name, str)]
     if strange:
         raise TableError(f"column names must be text, but {source} has {strange[0]!r}")
-
-
-def check_names(
-    columns: tuple[Collection[str], Collection[str]],
-    target: str | None,
-    sources: Sources,
-    options: CoderOptions,
-    problems: Problems,
-) -> None:
-    """Collect what is wrong with the names of columns of two tables, and with those in options."""
-    advice, both = options.advice, {*columns[0], *columns[1]}
-    for names, word in ((options.drop, "drop"), (options.text, "text"), (options.use, "use")):
-        absent = [name for name in names if name not in both]
-        with problems.collecting():
-            if absent:
-                raise TableError(
-                    f"{advice.option(word, *absent)}: neither {sources[0]} nor {sources[1]} has "
-                    f"such a column; {sources[0]} has {listed(columns[0])}"
-                )
-    twice = [name for name in options.use if name in options.drop]
-    with problems.collecting():
-        if twice:
-            raise TableError(
-                f"{listed(twice)} cannot be used and left out at the same time: remove "
-                f"{advice.option('use', *twice)} or {advice.option('drop', *twice)}"
-            )
-    for here, there in ((0, 1), (1, 0)):
-        unused = {*options.drop, target, *columns[there]}
-        alone = [name for name in columns[here] if name not in unused]
-        with problems.collecting():
-            if alone:
-                word = "column" if len(alone) == 1 else "columns"
-                raise TableError(
-                    f"{sources[here]} has the {word} {listed(alone)}, but {sources[there]} does "
-                    f"not: add what is missing, or use {advice.option('drop', *alone)}"
-                )

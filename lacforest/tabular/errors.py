@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from lacforest._utils.arguments import joined
@@ -55,9 +56,9 @@ class Problems:
             self._found += error.problems
 
     def raise_if_any(self) -> None:
-        """Raise one error with all problems so far."""
+        """Raise one error with all problems so far; two tables may have the same one."""
         if self._found:
-            raise TableError(*self._found)
+            raise TableError(*dict.fromkeys(self._found))
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,30 @@ class Advice:
     def flag(self, name: str) -> str:
         """An option without a value."""
         return f"--{name}" if self.is_command else f"{name}=True"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The one of several names that a mistyped one is likely to mean; None if none is like it."""
+    plain: dict[str, str] = {}
+    for candidate in names:
+        plain.setdefault(candidate.strip().casefold(), candidate)
+    found = get_close_matches(name.strip().casefold(), plain, n=1)
+    return plain[found[0]] if found else None
+
+
+def suggestion(absent: Iterable[str], names: Collection[str]) -> str:
+    """In brackets, which names mistyped ones are likely to mean; nothing if none is like them."""
+    meant = [near for name in absent if (near := nearest(name, names)) is not None]
+    return f" (did you mean {listed(dict.fromkeys(meant))}?)" if meant else ""
+
+
+def has_no_columns(
+    source: str, absent: Collection[str], names: Collection[str], meant: str | None = None
+) -> str:
+    """The problem of a table that lacks columns; `meant` is the one that is likely meant."""
+    word = "column" if len(absent) == 1 else "columns"
+    near = suggestion(absent, names) if meant is None else f" (did you mean {shown(meant)}?)"
+    return f"{source} has no {word} {listed(absent)}{near}; it has {listed(names)}"
 
 
 def listed(names: Iterable[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,30 @@ from lacforest._input.parameters import check_known_shares, given_shares
 from lacforest._utils.extras import load_extra
 from lacforest._utils.printable import counted
 from lacforest.tabular._columns import is_plain
-from lacforest.tabular.errors import TableError, listed
+from lacforest.tabular.errors import TableError, nearest
 
 
-def check_target(frame: Any, target: str, source: str) -> None:
-    """Raise if a frame has no column of labels."""
-    if target not in frame.columns:
-        raise TableError(f"{source} has no column {target!r}; it has {listed(frame.columns)}")
+def meant_target(target: str, columns: Collection[str], others: Collection[str]) -> str | None:
+    """The column of labels that a user means, for the checks that follow.
+
+    Parameters
+    ----------
+    target : str
+        As the user writes it.
+    columns : collection of str
+        Of the labelled rows.
+    others : collection of str
+        Columns that hold no labels: those of the unlabelled rows, and those to leave out.
+
+    Returns
+    -------
+    str or None
+        None where no column is called so, and it is unclear which one is meant.
+    """
+    if target in columns:
+        return target
+    alone = [name for name in columns if name not in others]
+    return alone[0] if len(alone) == 1 else nearest(target, alone)
 
 
 def lacks_label(values: Any) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,12 +45,15 @@ class Place:
         The suffix of a compressed file, or an empty text.
     name : str
         What messages call the table.
+    decimal : {".", ","}
+        What separates the decimals of numbers in a CSV file.
     """
 
     path: Path
     form: str
     packing: str
     name: str
+    decimal: str = field(default=".", kw_only=True)
 
     def __str__(self) -> str:
         return self.name
@@ -95,7 +98,9 @@ class QueryPlace(Place):
     query: str
 
 
-def find_places(tables: TableLike | Sequence[TableLike], stdin_format: str = "csv") -> list[Place]:
+def find_places(
+    tables: TableLike | Sequence[TableLike], stdin_format: str = "csv", decimal: str = "."
+) -> list[Place]:
     """The tables that a user names.
 
     Parameters
@@ -106,6 +111,8 @@ def find_places(tables: TableLike | Sequence[TableLike], stdin_format: str = "cs
         table may stand for a query.
     stdin_format : str, default="csv"
         The suffix that a file with the content of standard input would have.
+    decimal : {".", ","}, default="."
+        What separates the decimals of numbers in CSV files.
     """
     if not isinstance(tables, str | os.PathLike | Sequence):
         raise TypeError(
@@ -114,7 +121,7 @@ def find_places(tables: TableLike | Sequence[TableLike], stdin_format: str = "cs
         )
     places: list[Place] = []
     for table in [tables] if isinstance(tables, str | os.PathLike) else tables:
-        places += _expand(table, stdin_format)
+        places += _expand(table, stdin_format, decimal)
     return places
 
 
@@ -125,21 +132,21 @@ def joint_name(places: Sequence[Place]) -> str:
     return f"{places[0]} and {len(places) - 1} more"
 
 
-def _expand(table: TableLike, stdin_format: str) -> list[Place]:
+def _expand(table: TableLike, stdin_format: str, decimal: str) -> list[Place]:
     text = os.fspath(table)
     if text == "-":
-        return [_from_stdin(stdin_format)]
+        return [_from_stdin(stdin_format, decimal)]
     if _URL in text:
         return [_from_address(text)]
     if not glob.has_magic(text) or os.path.exists(text):
-        return [_of_file(Path(text), text)]
+        return [_of_file(Path(text), text, decimal)]
     found = sorted(glob.glob(text))
     if not found:
         raise TableError(f"no file matches {text!r}")
-    return [_of_file(Path(path), path) for path in found]
+    return [_of_file(Path(path), path, decimal) for path in found]
 
 
-def _of_file(path: Path, name: str, like: str | None = None) -> Place:
+def _of_file(path: Path, name: str, decimal: str, like: str | None = None) -> Place:
     """A file; its name, or `like` in place of it, determines the format."""
     suffixes = [suffix.lower() for suffix in Path(like or path).suffixes]
     packing = suffixes.pop() if suffixes and suffixes[-1] in _PACKED else ""
@@ -157,7 +164,7 @@ def _of_file(path: Path, name: str, like: str | None = None) -> Place:
             f"{named}: the name of a table must end in .csv, .tsv or .jsonl (also followed by .gz, "
             ".bz2, .xz or .zip), or in .parquet, .feather, .xlsx or .npz"
         )
-    return Place(path, known[suffixes[-1]], packing, name)
+    return Place(path, known[suffixes[-1]], packing, name, decimal=decimal)
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
@@ -167,12 +174,12 @@ def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     return members[0]
 
 
-def _from_stdin(suffix: str) -> Place:
+def _from_stdin(suffix: str, decimal: str) -> Place:
     """A copy of standard input, because a table is read more than once."""
     number, copy = tempfile.mkstemp(prefix="lacforest-")
     with open(number, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    place = _of_file(Path(copy), "standard input", like=f"table.{suffix.lstrip('.')}")
+    place = _of_file(Path(copy), "standard input", decimal, like=f"table.{suffix.lstrip('.')}")
     weakref.finalize(place, os.unlink, copy)
     return place
 

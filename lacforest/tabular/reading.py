@@ -12,7 +12,7 @@ from lacforest.tabular._csv import CsvFile
 from lacforest.tabular._json_lines import json_columns, json_pieces
 from lacforest.tabular._npz import read_npz
 from lacforest.tabular._sql import query_columns, query_pieces
-from lacforest.tabular.errors import Problems, TableError, listed
+from lacforest.tabular.errors import Problems, TableError, has_no_columns, listed
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, QueryPlace, TableLike, find_places
 
@@ -277,8 +277,7 @@ def _require_columns(place: Place, wanted: Iterable[str], present: Collection[st
     """Raise if a table lacks columns."""
     absent = [name for name in wanted if name not in present]
     if absent:
-        word = "column" if len(absent) == 1 else "columns"
-        raise TableError(f"{place} has no {word} {listed(absent)}; it has {listed(present)}")
+        raise TableError(has_no_columns(str(place), absent, present))
 
 
 def _read_excel(place: Place) -> Any:

@@ -15,12 +15,12 @@ from lacforest._model.forest_files import read_attachment
 from lacforest._model.frozen import FrozenForest
 from lacforest._utils.extras import load_extra
 from lacforest.tabular._coder import TableCoder
-from lacforest.tabular._fitted_rows import FittedRows
 from lacforest.tabular._plain_forests import coder_of
 from lacforest.tabular.errors import TableError, listed
+from lacforest.tabular.fitted_rows import FittedRows
 from lacforest.tabular.kinds import Kind
 from lacforest.tabular.places import Place, TableLike
-from lacforest.tabular.reading import iter_table
+from lacforest.tabular.reading import iter_table, places_of
 
 if TYPE_CHECKING:
     from lacforest.calibration import NoveltyCalibrator
@@ -152,9 +152,15 @@ class TableScorer:
         ------
         pandas.DataFrame
         """
-        kinds: dict[str, Kind] = self.coder.kinds | dict.fromkeys(keep, "text")
+        (place,) = places_of(table)
+        # With a decimal comma, the text of a number is none to the coder.
+        own = self.coder.kinds
+        kinds: dict[str, Kind] = dict(own)
+        for name in keep:
+            if place.decimal == "." or own.get(name) != "number":
+                kinds[name] = "text"
         return iter_table(
-            table, kinds, chunk_rows=chunk_rows, missing=self.coder.missing, encoding=encoding
+            place, kinds, chunk_rows=chunk_rows, missing=self.coder.missing, encoding=encoding
         )
 
     @classmethod

@@ -65,6 +65,7 @@ def test_files_give_the_forest_of_frames(forest, ending, tmp_path):
     assert by_files.forest.fit_findings_ == by_frames.forest.fit_findings_
     assert by_files.coder.to_dict() == by_frames.coder.to_dict()
     pd.testing.assert_frame_equal(by_files.predict(frames[1]), by_frames.predict(frames[1]))
+    assert by_files.fitted_rows.to_dict() == by_frames.fitted_rows.to_dict()
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -170,8 +171,12 @@ def test_all_problems_of_files_at_once(tmp_path):
     paths = write(tmp_path, "csv", (labelled.rename(columns={"label": "kind"}), deployed))
     with pytest.raises(TableError) as caught:
         fit_files(paths)
-    starts = ["column 'price' of", "column 'empty' of", "has no column 'label'"]
-    starts += ["has the column 'kind'", "has the column 'alone'", "column 'few' is of kind"]
+    starts = [
+        "column 'price' of",
+        "column 'empty' of",
+        "has no column 'label' (did you mean 'kind'",
+    ]
+    starts += ["has the column 'alone'", "column 'few' is of kind"]
     assert len(caught.value.problems) == len(starts)
     for problem, start in zip(caught.value.problems, starts, strict=True):
         assert start in problem

@@ -1,6 +1,7 @@
 """Predict says so where it scores the unlabelled rows of the fit, without storing the rows."""
 
 import json
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,10 @@ from container_files import rewrite
 from two_tables import DEPLOYED, LABELLED, fit_words
 
 from lacforest import LACForestClassifier
+from lacforest._input.row_fingerprints import row_fingerprints
 from lacforest._model.container import ModelFileError
-from lacforest.tabular import TabularModel, _fitted_rows
-from lacforest.tabular._fitted_rows import FittedRows
+from lacforest.tabular import TabularModel, fitted_rows
+from lacforest.tabular.fitted_rows import FittedRows, LabeledSketch, UnlabeledSketch
 from lacforest.tabular.scorer import load_scorer
 
 NOTE = "of the rows are unlabelled rows of the fit"
@@ -58,9 +60,37 @@ def test_an_adapted_model_has_lost_its_calibration_but_not_the_note(run, folder)
 
 def test_a_model_that_is_fitted_on_files_forgets_earlier_rows(run, model, folder):
     again = TabularModel.load(model)
-    assert again.fitted_rows is not None
-    again.fit_files("labelled.csv", "kind", "prod.csv")
-    assert again.fitted_rows is None
+    rows = pd.read_csv("prod.csv")
+    rows.assign(x=rows["x"] + 0.001).to_csv("others.csv", index=False)
+    again.fit_files("labelled.csv", "kind", "others.csv")
+    assert not np.isin(again.fitted_rows.marks, load_scorer(model).fitted_rows.marks).any()
+
+
+def test_a_model_of_files_in_chunks_knows_their_rows(run, folder):
+    assert run(*fit_words("--memory", "600")).code == 0
+    assert predict_notes(run, "prod.csv")[0].startswith(f"100% {NOTE}")
+    rows = pd.read_csv("prod.csv")
+    rows.assign(x=rows["x"] + 0.001).to_csv("later.csv", index=False)
+    assert predict_notes(run, "later.csv") == []
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 60])
+@pytest.mark.parametrize("step", [1.0, 0.2])
+def test_marks_do_not_depend_on_the_pieces(monkeypatch, n_parts, step):
+    monkeypatch.setattr(fitted_rows, "_MOST_MARKS", 64)
+    monkeypatch.setattr(fitted_rows, "_MOST_LABELED", 50)
+    rng = np.random.default_rng(0)
+    X, U = (np.round(rng.normal(size=(300, 2)) / step) for _ in range(2))
+    whole = FittedRows.of(U, X)
+    labeled = reduce(LabeledSketch.merge, map(LabeledSketch.of, np.array_split(X, n_parts)))
+    assert len(labeled.words) <= 50
+    parts = [UnlabeledSketch.of(part, labeled) for part in np.array_split(U, n_parts)]
+    found = FittedRows.of_sketches(labeled, reduce(UnlabeledSketch.merge, parts))
+    assert found.to_dict() == whole.to_dict()
+    # A sample of the labelled rows tells the share of all of them.
+    exact = np.isin(row_fingerprints(X), row_fingerprints(U)).mean()
+    assert 0.0 < exact < 1.0
+    assert abs(found.coincidence - exact) < 0.2
 
 
 def test_an_older_file_has_no_note(run, model):
@@ -78,7 +108,7 @@ def test_rows_that_are_common_are_no_rows_of_the_fit():
 
 
 def test_a_few_marks_tell_about_many_rows(monkeypatch):
-    monkeypatch.setattr(_fitted_rows, "_MOST_MARKS", 64)
+    monkeypatch.setattr(fitted_rows, "_MOST_MARKS", 64)
     rng = np.random.default_rng(0)
     U, others = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
     known = FittedRows.of(U, others)

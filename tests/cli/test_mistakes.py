@@ -37,7 +37,7 @@ UNIQUE = [f"v{i}" for i in range(60)]
 
 BAD_TABLES = {
     "no target": (lambda: change("labelled.csv"), ["--target", "label"],
-                  "labelled.csv has no column 'label'; it has 'x', 'y'"),
+                  "labelled.csv has no column 'label' (did you mean 'kind'?); it has 'x', 'y'"),
     "unique target": (lambda: change("labelled.csv", kind=UNIQUE), [],
                       "column 'kind' of labelled.csv contains 60 different values in 60 rows"),
     "one class": (lambda: change("labelled.csv", kind="ham"), [],
@@ -118,7 +118,9 @@ BAD_ROWS = {
     "broken at the end": (broken_later, [], "prod.csv, line 82: 3 values"),
     "empty": (lambda: write("prod.csv", ""), [], "prod.csv is empty"),
     "no rows": (lambda: write("prod.csv", "x,y,city,member\n"), [], "prod.csv has no rows"),
-    "nothing to keep": (lambda: None, ["--keep", "id"], "prod.csv has no column 'id'"),
+    "nothing to keep": (lambda: None, ["--keep", "id"], "prod.csv has no column 'id'; it has"),
+    "a mistyped name": (lambda: None, ["--keep", "membre,City"],
+                        "no columns 'membre', 'City' (did you mean 'member', 'city'?); it has"),
     "a name that is taken": (lambda: change("prod.csv", row=1), ["--keep", "row"],
                              "--keep row: the output already has a column of that name"),
     "keep twice": (lambda: None, ["--keep", "x", "--keep", "x"],

@@ -132,7 +132,9 @@ def test_frames_of_another_library():
 
 
 def test_no_target():
-    with pytest.raises(TableError, match="has no column 'label'; it has 'x', 'y', 'city'"):
+    with pytest.raises(
+        TableError, match=r"no column 'label' \(did you mean 'kind'\?\); it has 'x'"
+    ):
         TabularModel(forest()).fit(LABELLED, "label", DEPLOYED)
 
 

@@ -96,3 +96,31 @@ def test_a_figure_of_an_unknown_kind(run, model, folder):
         2,
         "lacforest: h.xyz: the name must end in .png, .svg or .pdf\n",
     )
+
+
+@pytest.mark.parametrize("n_rows", [1, 3, 9])
+def test_a_few_rows_raise_no_alarm(run, folder, n_rows):
+    assert run(*fit_words("--theta", "0.05")).code == 0
+    new = pd.read_csv("prod.csv")[-20:]  # all of them are new
+    new.to_csv("many.csv", index=False)
+    new[:n_rows].to_csv("few.csv", index=False)
+    outcome = run("watch", "model.lac", "few.csv", "--history", "h.csv", *JOBS)
+    assert outcome.code == 0
+    assert f"a batch of {n_rows} row" in outcome.out
+    assert "ALARM" not in outcome.out
+    outcome = run("watch", "model.lac", "few.csv", "many.csv", "--history", "h.csv", *JOBS)
+    assert outcome.code == 3
+    history = pd.read_csv("h.csv", keep_default_na=False)
+    assert history["rows"].tolist() == [n_rows, 20]
+    assert history["alarms"][0] == ""
+    assert history["alarms"][1].startswith("theta")
+    assert (history["theta_low"][0], history["theta_high"][0]) == (0.0, 1.0)
+
+
+def test_a_model_adapted_to_one_row_predicts_as_before(run, model):
+    pd.read_csv("prod.csv")[-1:].to_csv("one.csv", index=False)
+    outcome = run("adapt", model, "one.csv", "-o", "adapted.lac", *JOBS)
+    assert "changes nothing: a batch of 1 row is too small" in outcome.out
+    for name in ("model", "adapted"):
+        assert run("predict", f"{name}.lac", "prod.csv", "-o", f"{name}.csv").code == 0
+    assert pd.read_csv("model.csv").equals(pd.read_csv("adapted.csv"))

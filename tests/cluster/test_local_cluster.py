@@ -30,6 +30,7 @@ from clusters import (
 from lacforest.cli import _fit_dask, main
 from lacforest.dask import DaskLACForestClassifier
 from lacforest.tabular import TabularModel
+from lacforest.tabular.fitted_rows import FittedRows
 
 pytestmark = late_collection
 
@@ -185,7 +186,9 @@ def check_command(arguments, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert (facts["labelled_rows"], facts["unlabelled_rows"]) == (300, 300)
     assert facts["classes"] == ["x", "y", "z"]
-    scored = TabularModel.load(tmp_path / "model.lac").predict(pd.DataFrame(U, columns=NAMES))
+    model = TabularModel.load(tmp_path / "model.lac")
+    assert model.fitted_rows.to_dict() == FittedRows.of(U, X).to_dict()
+    scored = model.predict(pd.DataFrame(U, columns=NAMES))
     assert (scored["predicted_label"] == "<new>").sum() == facts["called_new"]
 
 
@@ -202,7 +205,12 @@ def test_the_command_starts_a_cluster(arguments, tmp_path, capsys):
 def test_the_command_says_what_is_wrong_with_folders(client, arguments, tmp_path, capsys):
     address = client.scheduler.address
     assert main([*arguments, address, "--target", "a"]) == 2
-    assert "lacks columns of the labelled rows: ['kind']" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"{tmp_path}/known has the column 'kind', but {tmp_path}/deployed does not" in told
+    assert main([*arguments, address, "--target", "kimd", "--drop", "bb"]) == 2
+    told = capsys.readouterr().err
+    assert "known has no column 'kimd' (did you mean 'kind'?); it has 'a', 'b'" in told
+    assert "--drop bb: neither" in told
     pd.DataFrame(U, columns=NAMES).assign(c="much").to_parquet(tmp_path / "deployed" / "2.parquet")
     assert main([*arguments, address]) == 2
     message = "lacforest: partition 2 of X_unlabeled has columns that are not numbers: ['c']"

@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 from two_blobs import U, X, fitted_forest, small_forest, y
 
 from lacforest import LACForestClassifier
+from lacforest.ensemble import base, fitted
 
 N_THREADS = 8
 
@@ -94,6 +95,85 @@ def test_fits_of_one_table_beside_predictions(rows):
 
     for answers in at_once(*[fit, predict] * (N_THREADS // 2)):
         assert_array_equal(answers, [expected] * len(answers))
+
+
+def other_fit(forest):
+    """Another fit of the same estimator: other classes, more of them, the new one elsewhere."""
+    three = np.array(["a", "b", "z"])[np.arange(len(y)) % 3]
+    return forest.set_params(new_label="new").fit(X, three, X_unlabeled=U)
+
+
+def first_fit(forest):
+    return forest.set_params(new_label="auto").fit(X, y, X_unlabeled=U)
+
+
+ANSWERS = METHODS | {
+    "predict_log_proba": lambda forest, rows: forest.predict_log_proba(rows),
+    "decision_path": lambda forest, rows: forest.decision_path(rows)[0].toarray(),
+    "adapt": lambda forest, rows: forest.adapt(U).predict(rows),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_predictions_while_the_same_estimator_is_refitted(rows, name):
+    ask = ANSWERS[name]
+    expected = [ask(fit(small_forest()), rows) for fit in (first_fit, other_fit)]
+    assert not np.array_equal(*expected)
+    forest = first_fit(small_forest())
+    done = threading.Event()
+
+    def refit():
+        try:
+            for _ in range(8):
+                other_fit(forest)
+                first_fit(forest)
+        finally:
+            done.set()
+
+    def predict():
+        found = []
+        while not done.is_set():
+            found.append(ask(forest, rows))
+        return found
+
+    for answers in at_once(refit, predict, predict)[1:]:
+        for answer in answers:
+            assert any(np.array_equal(answer, one) for one in expected)
+
+
+def test_a_fit_shows_nothing_before_it_is_done(rows, monkeypatch):
+    forest = first_fit(small_forest())
+    before, expected = dict(vars(forest)), forest.predict(rows)
+    seen = []
+
+    def grow(self, *arguments):
+        found = own_grow(self, *arguments)  # sets the fitted attributes of the copy
+        assert vars(forest)["_forest"] is before["_forest"]
+        assert vars(forest)["classes_"] is before["classes_"]
+        seen.append(forest.predict(rows))
+        return found
+
+    own_grow = base.BaseLACForest._grow
+    monkeypatch.setattr(base.BaseLACForest, "_grow", grow)
+    other_fit(forest)
+    assert_array_equal(seen, [expected])
+    assert set(forest.predict(rows)) <= {"a", "b", "z", "new"}
+
+
+def test_a_prediction_ends_with_the_fit_that_it_began_with(rows, monkeypatch):
+    forest = first_fit(small_forest())
+    expected = forest.predict(rows)
+    own_check = fitted.check_prediction_table
+
+    def check(estimator, table):
+        checked = own_check(estimator, table)
+        monkeypatch.setattr(fitted, "check_prediction_table", own_check)
+        other_fit(forest)
+        return checked
+
+    monkeypatch.setattr(fitted, "check_prediction_table", check)
+    assert_array_equal(forest.predict(rows), expected)
+    assert set(forest.predict(rows)) <= {"a", "b", "z", "new"}
 
 
 def test_saves_to_one_file_beside_loads(tmp_path, rows):

@@ -282,6 +282,21 @@ def test_novelty_is_the_probability_of_the_new_class(kind):
 # ---------------------------------------------------------------------------- text
 
 
+@pytest.mark.parametrize(
+    ("tree", "error", "message"),
+    [
+        (5, ValueError, "tree is 5, but the forest has 5 trees: count from 0 to 4"),
+        (-6, ValueError, "tree must be at least -5"),
+        (1.5, TypeError, "tree must be an integer"),
+    ],
+)
+def test_text_of_a_tree_that_does_not_exist(tree, error, message):
+    forest = small_forest(n_estimators=5).fit(X, y, X_unlabeled=U)
+    with pytest.raises(error, match=message):
+        forest.export_text(tree)
+    assert forest.export_text(-1) == forest.export_text(4)
+
+
 def test_text_marks_steps_and_names_features_and_classes():
     names = ["length", "width", "noise"]
     forest = small_forest().fit(

@@ -142,6 +142,15 @@ def test_labels_that_onnx_has_no_type_for():
         to_onnx(forest)
 
 
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]", "complex128", "S3"])
+def test_labels_of_a_type_that_onnx_lacks(dtype):
+    forest = fitted()
+    forest.classes_ = np.arange(len(forest.classes_)).astype(dtype)
+    message = r"no type for labels of type .*: fit on text, numbers or booleans, .*astype\(str\)"
+    with pytest.raises(TypeError, match=message):
+        to_onnx(forest)
+
+
 def test_ties_go_to_the_first_class():
     forest = LACForestClassifier(2, max_depth=1, random_state=0)
     X = np.array([[0.0], [0.0], [1.0], [1.0]])

@@ -11,14 +11,14 @@ CLASSES = np.array(["a", "b", "c", "d"])
 BEFORE = np.array([0.2, 0.2, 0.2, 0.2, 0.2])
 
 
-def batch_of(shares, spread, is_far=None, p_value=0.0):
+def batch_of(shares, spread, is_far=None, p_value=0.0, n_rows=100):
     """A batch whose resampled shares lie this far to both sides of its own."""
     shares = np.asarray(shares, dtype=float)
     spread = np.broadcast_to(spread, shares.shape)
     resampled = np.array([shares - spread, shares, shares + spread])
-    found = BatchShares(shares, resampled, p_value)
+    found = BatchShares(shares, resampled, p_value, n_rows)
     far = None if is_far is None else np.asarray(is_far, dtype=bool)
-    return describe_batch(found, BEFORE, CLASSES, 100, 1.0, far)
+    return describe_batch(found, BEFORE, CLASSES, 1.0, far)
 
 
 def topics(batch):
@@ -74,9 +74,22 @@ def test_no_alarm_where_the_shares_of_the_fit_explain_the_batch(p_value, is_alar
     assert (f"(p = {p_value:.3f})") in str(batch)
 
 
-def _factors(p_value):
+@pytest.mark.parametrize(("n_rows", "is_small"), [(1, True), (9, True), (10, False)])
+def test_no_alarm_by_a_few_rows(n_rows, is_small):
+    moved = [0.5 * 0.4, 0.1 * 0.4, 0.2 * 0.4, 0.2 * 0.4, 0.6]
+    batch = batch_of(moved, 0.001, [True] * n_rows, n_rows=n_rows)
+    assert topics(batch) == ([] if is_small else ["theta", "shares", "groups"])
+    assert batch.is_adapted != is_small
+    assert (batch.theta_interval == (0.0, 1.0)) == is_small
+    assert (batch.known_shares_interval == [0.0, 1.0]).all() == is_small
+    word = "1 row" if n_rows == 1 else f"{n_rows} rows"
+    assert (f"a batch of {word} is too small to tell" in str(batch)) == is_small
+    assert (_factors(0.0, n_rows) == 1.0).all() == is_small
+
+
+def _factors(p_value, n_rows=100):
     shares, before = np.array([0.4, 0.05, 0.0, 0.55]), np.array([0.1, 0.2, 0.15, 0.55])
-    return class_factors(BatchShares(shares, shares[None], p_value), before)
+    return class_factors(BatchShares(shares, shares[None], p_value, n_rows), before)
 
 
 def test_votes_change_by_the_root_of_shares():
