@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CORE = "lacforest/_tree"
 # CPU time, so that a busy machine does not make a bug look caught.
 SECONDS_PER_RUN = 240
+# Bytes that a run may write to: a bug may grow without end.
+MEMORY_PER_RUN = 6 << 30
 # The import hook of an editable install would find the checkout, not the copy.
 SITE_CUSTOMIZE = """
 import sys
@@ -130,6 +132,7 @@ class Copy:
         code = 3
         try:
             resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_PER_RUN, SECONDS_PER_RUN + 5))
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_PER_RUN, MEMORY_PER_RUN))
             descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(descriptor, 1)
             os.dup2(descriptor, 2)
