@@ -18,19 +18,15 @@ from lacforest.tabular._columns import (
 )
 from lacforest.tabular._dates import ELAPSED, HOUR, LENGTH, WEEKDAY, as_stamps, is_span, part_of
 from lacforest.tabular._identifiers import FEW, why_identifier
-from lacforest.tabular.errors import (
-    Problems,
-    TableError,
-    listed,
-)
+from lacforest.tabular.errors import Problems, TableError, listed
 from lacforest.tabular.kinds import CONTENTS, Kind
 from lacforest.tabular.options import CoderOptions, Sources, check_names
 
 _MOST_CATEGORIES = 100_000
-# Features of one column that is coded one-hot.
 # Rows per category from which sets were no worse than ordinal codes; with 2 rows per category they
 # were far worse, see docs/guide/categories.rst.
 _ROWS_PER_CATEGORY = 20
+# Features of one column that is coded one-hot.
 _MOST_FEATURES = 256
 
 
