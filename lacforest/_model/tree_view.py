@@ -13,10 +13,14 @@ from lacforest._input.parameters import check_int
 from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.category_sets import set_codes, written_set
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
-from lacforest._utils.printable import counted
+
 
 _LEAF = -1
 _UNDEFINED = -2
+
+
+class NoSuchTreeError(IndexError, ValueError):
+    """There is no tree of this number: a wrong place in a sequence, and a wrong argument."""
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -320,9 +324,8 @@ class TreeViews(Sequence[TreeView]):
         """The tree that a user asks for by its number, where a wrong one must be explained."""
         check_int("tree", number, -len(self))
         if number >= len(self):
-            raise ValueError(
-                f"tree is {number}, but the forest has {counted(len(self), 'tree')}: count from 0 "
-                f"to {len(self) - 1}"
+            raise NoSuchTreeError(
+                f"tree is {number}, but the forest has {len(self)}: count from 0 to {len(self) - 1}"
             )
         return self[int(number)]
 

@@ -285,7 +285,7 @@ def test_novelty_is_the_probability_of_the_new_class(kind):
 @pytest.mark.parametrize(
     ("tree", "error", "message"),
     [
-        (5, ValueError, "tree is 5, but the forest has 5 trees: count from 0 to 4"),
+        (5, ValueError, "tree is 5, but the forest has 5: count from 0 to 4"),
         (-6, ValueError, "tree must be at least -5"),
         (1.5, TypeError, "tree must be an integer"),
     ],

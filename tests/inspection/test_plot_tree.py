@@ -121,7 +121,7 @@ def test_axes_of_the_caller(forest):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tree": 20}, "tree is 20, but the forest has 20 trees: count from 0"),
+        ({"tree": 20}, "tree is 20, but the forest has 20: count from 0"),
         ({"tree": 1.5}, "tree must be an integer"),
         ({"max_depth": -1}, "max_depth must be"),
         ({"feature_names": ["a"]}, "feature_names has 1 names, but there are 2"),
