@@ -14,7 +14,6 @@ from lacforest._model.arrays import ForestArrays, split_features
 from lacforest._model.category_sets import set_codes, written_set
 from lacforest._tree.criterion import AugmentedGiniCriterion, GiniCriterion
 
-
 _LEAF = -1
 _UNDEFINED = -2
 
