@@ -139,33 +139,19 @@ static const int lacforest_has_eight_rows = 0;
 
 static void prepare_eight_rows(void) {}
 
-static inline int64_t divide_floats(
-    const float *column, const uint16_t *rows, uint16_t *target, int64_t n, float bound,
-    int missing_right)
-{
-    return 0;
-}
+/* Never called: there are no eight rows. */
+#define LACFOREST_DIVIDE_NOTHING(name, value_t)                                                  \
+    static inline int64_t name(                                                                  \
+        const value_t *column, const uint16_t *rows, uint16_t *target, int64_t n, value_t bound, \
+        int missing_right)                                                                       \
+    {                                                                                            \
+        return 0;                                                                                \
+    }
 
-static inline int64_t divide_doubles(
-    const double *column, const uint16_t *rows, uint16_t *target, int64_t n, double bound,
-    int missing_right)
-{
-    return 0;
-}
-
-static inline int64_t divide_few_floats(
-    const float *column, const uint16_t *rows, uint16_t *target, int64_t n, float bound,
-    int missing_right)
-{
-    return 0;
-}
-
-static inline int64_t divide_few_doubles(
-    const double *column, const uint16_t *rows, uint16_t *target, int64_t n, double bound,
-    int missing_right)
-{
-    return 0;
-}
+LACFOREST_DIVIDE_NOTHING(divide_floats, float)
+LACFOREST_DIVIDE_NOTHING(divide_doubles, double)
+LACFOREST_DIVIDE_NOTHING(divide_few_floats, float)
+LACFOREST_DIVIDE_NOTHING(divide_few_doubles, double)
 
 #endif
 

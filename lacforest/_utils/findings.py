@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 LEVELS = ("ok", "caution", "problem")
-# Rate of false alarms of the test of "nothing is new": it is rejected for p-values up to this one.
+# Rate of false alarms of tests: that nothing is new, and that a batch has the shares of the fit.
 FALSE_ALARMS = 0.05
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from lacforest._utils.findings import FALSE_ALARMS
+
 # Votes of a forest are less sure than they should be; squares of them are about right. Rows that
 # look both new and known get too few votes for "new", because many labels of unlabelled rows are
 # drawn: odds of "new" times this are right on average. Both were chosen on development tables; see
@@ -21,8 +23,6 @@ _TOLERANCE = 1e-6
 _RESAMPLES = 60
 # Errors of theta beyond those of sampling, which resampling does not show.
 _ALLOWANCE = 0.02
-# Share of batches with the shares of the fit that are found to have others, at most.
-_FALSE_ALARMS = 0.05
 # Rows below which a batch tells nothing for sure: resampling one row gives this row each time.
 FEWEST_ROWS = 10
 
@@ -55,7 +55,7 @@ class BatchShares:
     @property
     def have_moved(self) -> bool:
         """Whether the shares of the fit do not explain the batch."""
-        return self.p_value < _FALSE_ALARMS and not self.is_too_small
+        return self.p_value < FALSE_ALARMS and not self.is_too_small
 
     def theta_interval(self, level: float) -> tuple[float, float]:
         """Interval of the share of new rows, by resampling, with an allowance of 0.02.

@@ -128,8 +128,8 @@ class FittedForest(
         likelihood-ratio test finds that they are not those of the fit (p < 0.05); otherwise, and
         for a batch of fewer than ten rows, they stay as they are, and ``adaptation_.is_adapted`` is
         False. This is for batches of some hundred rows, and for alarms; on a thousand rows or more,
-        fitting again is more accurate. A
-        new class that the forest has not seen is invisible to it: give `groups`.
+        fitting again is more accurate. A new class that the forest has not seen is invisible to it:
+        give `groups`.
 
         Parameters
         ----------

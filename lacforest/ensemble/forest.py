@@ -88,10 +88,10 @@ default="from_dtype"
     pseudo_cap : float or None, default=None
         Most pseudo-labelled rows of a tree, as a multiple of ``n_l * theta / (1 - theta)``, with
         theta its upper end under a moderate overlap (``RankMixture.moderate_upper_``) where there
-        is one, or of ``2 * n_l * theta`` if that is more; each tree draws its own. A tree
-        then also draws its labelled rows where they are far more than the known rows among the
-        unlabelled ones. None takes all, as in the paper. 1.0 keeps known and new rows about in the
-        proportion of the unlabelled rows, see `LACExtraTreesClassifier`.
+        is one, or of ``2 * n_l * theta`` if that is more; each tree draws its own. A tree then also
+        draws its labelled rows where they are far more than the known rows among the unlabelled
+        ones. None takes all, as in the paper. 1.0 keeps known and new rows about in the proportion
+        of the unlabelled rows, see `LACExtraTreesClassifier`.
     class_weight : dict, "balanced" or None, default=None
         Factors for the weights of labelled rows, by known class: what errors cost. Theta and shares
         leave them aside; see `known_shares` for classes that are more or less frequent.
